@@ -3,6 +3,7 @@
 #include "results-schema/read_phase.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,11 @@ void read_headline(struct h5_reader *r, struct results_phase_read *p)
 	if (h5r_has(r, "targets"))
 		p->targets =
 			load_records(r, "targets", &rows_target, TARGETS_MAX, &p->target_count);
+	/* A part of a phase does not tell whether the whole one meets a target. */
+	for (uint32_t i = 0; i < p->target_count && !results_ended_well(p->record.status); i++) {
+		p->targets[i].found = NAN;
+		p->targets[i].met = 0;
+	}
 }
 
 void read_details(struct h5_reader *r, const struct results_file *f, struct results_phase_read *p)

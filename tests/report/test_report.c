@@ -333,7 +333,7 @@ static double at(const cJSON *o, const char *key)
 static void check_train(const cJSON *p)
 {
 	static const char *const accounts[] = {"compute", "storage",    "ranks", "decode",
-					       "copy",    "checkpoint", "haul"};
+					       "copy",    "checkpoint", "haul",  "collectives"};
 	static const char *const latency[] = {"count", "mean", "p50",   "p95",
 					      "p99",   "p999", "p9999", "max"};
 	const cJSON *a = cJSON_GetObjectItem(p, "accounts"),
@@ -344,7 +344,7 @@ static void check_train(const cJSON *p)
 	CU_ASSERT_DOUBLE_EQUAL(at(cJSON_GetObjectItem(p, "au"), "mean"), 0.964, 1e-12);
 	CU_ASSERT_DOUBLE_EQUAL(at(p, "null_au"), 0.999, 1e-12);
 	CU_ASSERT(at(p, "bytes_read") == 7616000000.0);
-	CU_ASSERT_EQUAL(cJSON_GetArraySize(a), 8); /* accounts that add up to the wall time */
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(a), 9); /* accounts that add up to the wall time */
 	for (size_t i = 0; i < sizeof(accounts) / sizeof(*accounts); i++)
 		CU_ASSERT(!isnan(at(a, accounts[i])));
 	CU_ASSERT_DOUBLE_EQUAL(at(a, "storage"), 220e-9, 1e-15);

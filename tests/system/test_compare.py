@@ -2,7 +2,10 @@
 """haul run --interleave, haul compare and haul accept: combinations of a sweep in turn, on sim://, whose rates are known."""
 import csv
 import io
+import re
 import shutil
+import signal
+import time
 
 import h5py
 
@@ -191,6 +194,31 @@ def test_accept_without_side_files():
                     met += b["criterion"] == "most_p99"
                 check(b["criterion"] != "no_doubt" or b["state"] != "met", f"{b}")
         check(met >= 8, f"{met} percentiles were told from /summary")
+
+
+def test_part_of_a_phase():
+    """Whether a phase that was ended by a signal meets a target is unknown, whatever its figures are until then, and to all the same."""
+    targets = {"target_bandwidth": 1, "target_rate": 1e12, "target_p99": "1 h"}
+    with Folder() as folder:
+        write_job(folder, {"stores": {"s": {"uri": "sim://x", "latency": "1 ms"}},
+                           "phases": [{"io": {"operation": "read", "size": "1 MB", "block": "4 KiB", "passes": 100000, **targets}}]})
+        process = start(2, "run", "job.json", "--live", "-", "--quiet", cwd=folder)
+        for line in process.stdout:
+            if json.loads(line).get("bytes"):
+                break
+        process.send_signal(signal.SIGINT)
+        r = finish(process, time.monotonic())
+        p, = report(f"{folder}/results.h5")["phases"]
+        check(p["status"] == "interrupted" and p["measures"]["bytes_read"] > 0, f"{r}: {p['status']}")
+        check({t["name"]: t["state"] for t in p["targets"]} == dict.fromkeys(targets, "unknown"), f"{p['targets']}")
+        check(alone("report", "--html", "page.html", "results.h5", cwd=folder).rc == 0, "page")
+        page = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', open(f"{folder}/page.html").read(), re.S)[1])
+        check([t["state"] for t in page["files"][0]["phases"][0]["targets"]] == ["unknown"] * len(targets), "page")
+        text = " ".join(alone("report", "results.h5", cwd=folder).out.split())
+        check(not re.search(r"\b(meets|misses|met|missed)\b", text.replace("neither met nor missed", "")), text)
+        write_job(folder, {"rules": [{"phase": "io", "least_rate": 1}, {"phase": "io", "least_operations": 1e12}]}, "rules.json")
+        r = alone("accept", "--json", "rules.json", "results.h5", cwd=folder)
+        check(r.rc == 8 and {c["state"] for c in json.loads(r.out)["criteria"]} == {"unknown"}, f"{r}")
 
 
 def test_refusals():
