@@ -425,7 +425,7 @@ static void ckpt_share_ring(struct checkpoint_model *m)
 /* The rank with most bytes, for copies; and bigger chunks where there are too many. */
 static int ckpt_measure(struct checkpoint_model *m, struct err *err)
 {
-	struct checkpoint_written all, first;
+	struct checkpoint_written all, first = {0};
 	int rc = checkpoint_written(&m->shape, m->ranks, &all, err);
 
 	if (rc == 0)

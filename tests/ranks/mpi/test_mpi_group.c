@@ -280,9 +280,9 @@ static void test_last_arrival(struct group *g)
 	mine.arrived_ns = before_ns;
 	group_status(g, &mine, &all);
 	/* All ranks are on one machine, so their clocks differ only by the error of the
-	 * alignment. */
-	expect(all.arrived_ns + 1000000 >= before_ns, "no last arrival before this rank's");
-	expect(all.arrived_ns <= clock_kernel_ns() + 1000000, "the last arrival is in the past");
+	 * alignment, which is larger where other work has the cores. */
+	expect(all.arrived_ns + 10000000 >= before_ns, "no last arrival before this rank's");
+	expect(all.arrived_ns <= clock_kernel_ns() + 10000000, "the last arrival is in the past");
 }
 
 /* Status rounds in which the ranks of a node meet first. This machine is one node, or is divided
