@@ -33,8 +33,9 @@ struct results {
 	struct results_named {
 		uint64_t inode, requests;
 	} named[2];
-	uint64_t next;              /* phases up to this number are in the file, for good */
-	bool base_kept;             /* a phase that still runs is in the file */
+	uint64_t next;  /* phases up to this number are in the file, for good */
+	bool base_kept; /* a phase that still runs is in the file */
+	bool simulated;
 	char key[SERIES_KEY_BYTES]; /* of the side files; "": few phases, all in one file */
 	/* Rank 0: the side file that the last phase went into, from 1, and the run of that
 	 * phase. */
@@ -48,14 +49,12 @@ struct results {
 	uint64_t gather_bytes_max;
 	uint64_t started_utc_ns, started_ns; /* the same moment on both clocks */
 	double before_s;                     /* of an interrupted series that goes on, until then */
-	bool simulated;
-	double simulated_seconds;   /* of the phases published so far */
-	uint32_t *rank_nodes;       /* [ranks] of a simulation: the node of each */
-	struct rank_row *ranks;     /* rank 0: for results_finish, NULL: as they are */
+	double simulated_seconds;            /* of the phases published so far */
+	uint32_t *rank_nodes;                /* [ranks] of a simulation: the node of each */
+	struct rank_row *ranks;              /* rank 0: for results_finish, NULL: as they are */
 	struct store_facts *stores; /* rank 0: for the next publication, NULL: as they are */
-	uint32_t store_rows;
+	uint32_t store_rows, answer_runs;
 	struct answered answer; /* rank 0: for the next publication; none: nothing is new */
-	uint32_t answer_runs;
 	const struct own_times
 		*own; /* rank 0: of the run, read at each publication; NULL: not measured */
 };
