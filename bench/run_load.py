@@ -17,7 +17,7 @@ import sys
 
 # Pattern: way of the plain reader, its threads, loads in a round.
 WAYS = {"eager": ("whole", 1, 4), "lazy": ("map", 1, 15), "prefetch": ("ahead", 8, 15), "slices": ("read", 8, 15),
-        "streamer": ("read", 1, 15), "distributed": ("read", 16, 15), "shared": ("direct", 8, 3)}
+        "streamer": ("read", 1, 15), "distributed": ("read", 16, 15), "shared": ("direct", 8, 8)}
 # Six of the layers of Llama-3.1-8B: 2.8 GB, so that the start of a load counts for little.
 MODEL = {"name": "llama3.1-8b", "weights": "bf16", "layers": 6, "vocabulary": 8192}
 
