@@ -141,8 +141,8 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 	if (rc < 0)
 		return rc;
 	/* The plan of the profile serving has the blocks that a trace names. */
-	for (int i = 0; i < (o->profile == KV_PROFILE_SERVING ? 1 : ARRIVALS_TEXTS); i++)
-		if (recorded[i][0])
+	for (int i = 0; i < ARRIVALS_TEXTS; i++)
+		if (recorded[i][0] && (i != 1 || o->profile != KV_PROFILE_SERVING))
 			demand_note(out, "%s", recorded[i]);
 	out->seconds = (double)o->duration_ns / 1e9;
 	out->seconds_limit = out->seconds;

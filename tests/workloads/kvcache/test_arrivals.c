@@ -357,6 +357,15 @@ static const struct refused_case {
 	 "line 4: \"chunk_hashes\" must be a list of texts", 0},
 	{LMCACHE "{\"timestamp\": 1756700009, \"seq_len\": 300, \"chunk_hashes\": [7]}\n",
 	 "line 4: \"chunk_hashes\" must be a list of texts", 0},
+	{LMCACHE
+	 "{\"timestamp\": 1756700009, \"chunk_size\": 0, \"seq_len\": 9, \"chunk_hashes\": []}\n",
+	 "line 4: \"chunk_size\" must be above 0", 0},
+	{LMCACHE
+	 "{\"timestamp\": 1756700009, \"chunk_size\": 128, \"seq_len\": 9, \"chunk_hashes\": []}\n",
+	 "line 4: says that a block has 128 tokens, and the lines before it 256", 0},
+	{LMCACHE
+	 "{\"timestamp\": 1756700009, \"chunk_size\": 256, \"seq_len\": 257, \"chunk_hashes\": []}\n",
+	 "line 4: has 0 blocks for 257 tokens, which does not fit chunks of 256 tokens", 0},
 	{LMCACHE "{\"timestamp\": 1756700009, \"chunk_hashes\": []}\n",
 	 "line 4: has no \"seq_len\"", 0},
 	{"[" TURN "]", "is a list of conversations, which has no times: it needs a rate", 0},
@@ -391,6 +400,45 @@ static void test_refused(void)
 		CU_ASSERT_EQUAL(strncmp(err.text, refused[i].says, strlen(refused[i].says)), 0);
 		if (strncmp(err.text, refused[i].says, strlen(refused[i].says)) != 0)
 			fprintf(stderr, "\n%s\nsays: %s\n", refused[i].text, err.text);
+	}
+}
+
+/* How many rows are passed over, and what is said of the first one. */
+static void test_lenient(void)
+{
+	static const struct {
+		const char *text;
+		double rate;
+		uint64_t rows, wrong;
+		const char *first;
+	} cases[] = {
+		{BURST "5,x,1,1,2,y\n4,x,1,1,2,y\n6,x,1\n7,x,1,1,2,y\n", 0, 2, 2,
+		 "line 3: is earlier"},
+		{MOONCAKE "{\"timestamp\": 9000, \"input_", 0, 3, 1, "line 4: line 1, column"},
+		{"[" TURN ", {\"a\": tru}, {\"conversations\": [1]}, " TURN "]", 1, 2, 2,
+		 "conversation 2: line 1"},
+		{"[" TURN ", {\"conversations\": [", 1, 1, 1, "conversation 2: ends too early"},
+		{"[" TURN "] 1", 1, 1, 1, "conversation 2: is behind"},
+		{"[" TURN TURN "]", 1, 1, 1, "conversation 2: needs a comma"},
+	};
+	char text[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct arrivals_window w = all;
+		struct err err = {0};
+		struct arrivals a;
+
+		w.rate = cases[i].rate;
+		w.lenient = true;
+		CU_ASSERT_EQUAL_FATAL(
+			arrivals_open(&a, NULL, cases[i].text, strlen(cases[i].text), &w, &err), 0);
+		CU_ASSERT_EQUAL(a.totals.rows, cases[i].rows);
+		CU_ASSERT_EQUAL(a.totals.wrong, cases[i].wrong);
+		CU_ASSERT_EQUAL(
+			strncmp(a.totals.first_wrong, cases[i].first, strlen(cases[i].first)), 0);
+		arrivals_text(&a, text);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text[4], "wrong and left out"));
+		arrivals_close(&a);
 	}
 }
 
@@ -496,6 +544,7 @@ int main(void)
 		{"cycles", test_cycles},
 		{"a file that is gone", test_gone},
 		{"what is refused", test_refused},
+		{"what is wrong is left out", test_lenient},
 		{"a source of conversations", test_conversation},
 		{"a source of recorded requests", test_source},
 		CU_TEST_INFO_NULL,

@@ -12,127 +12,16 @@
 #include "core/line_reader.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
-#include "workloads/trace/fields.h"
 
-enum { FIELDS_MAX = 16, BLOCK_SIZES = 24 };
-enum column { COLUMN_TIME, COLUMN_CONTEXT, COLUMN_GENERATE };
+enum { BLOCK_SIZES = 24, BLOCK_SIZES_ALL = (1 << BLOCK_SIZES) - 1 };
 
-#define SECONDS_MAX (UINT64_C(1) << 33)
-#define TOKENS_MAX  (UINT64_C(1) << 24)
-#define NS_MAX      (UINT64_C(1) << 62)
+#define NS_MAX (UINT64_C(1) << 62)
 
 static const double rate_least = 0.001;
-
-static const struct arrivals_table {
-	const char *column[ARRIVALS_COLUMNS];
-	bool dates;
-} arrivals_tables[] = {
-	{{"Timestamp", "Request tokens", "Response tokens"}, false},
-	{{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, true},
-};
-
-/* Cuts a line at its commas. Returns how many fields there are, at most FIELDS_MAX + 1. */
-static unsigned arrivals_split(char *line, char *fields[FIELDS_MAX + 1])
-{
-	unsigned count = 0;
-
-	while (line && count <= FIELDS_MAX) {
-		fields[count++] = line;
-		line = strchr(line, ',');
-		if (line)
-			*line++ = '\0';
-	}
-	return count;
-}
-
-/* Days since 1970-01-01 (Hinnant's algorithm). */
-static uint64_t arrivals_days(uint64_t year, uint64_t month, uint64_t day)
-{
-	uint64_t y = month <= 2 ? year - 1 : year, era_year = y % 400;
-	uint64_t of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-
-	return y / 400 * 146097 + era_year * 365 + era_year / 4 - era_year / 100 + of_year - 719468;
-}
-
-/* "2023-11-16 18:15:46", with a blank or a "T". */
-static bool arrivals_date(const char **text, uint64_t *seconds)
-{
-	static const struct {
-		uint64_t least, most;
-		const char *ends; /* what may follow */
-	} parts[] = {{1970, 2242, "-"}, {1, 12, "-"}, {1, 31, " T"},
-		     {0, 23, ":"},      {0, 59, ":"}, {0, 60, NULL}};
-	uint64_t v[6];
-
-	for (int i = 0; i < 6; i++) {
-		if (!trace_digits(text, parts[i].most, &v[i]) || v[i] < parts[i].least)
-			return false;
-		if (!parts[i].ends)
-			break;
-		if (!**text || !strchr(parts[i].ends, **text))
-			return false;
-		++*text;
-	}
-	*seconds = arrivals_days(v[0], v[1], v[2]) * 86400 + v[3] * 3600 + v[4] * 60 + v[5];
-	return true;
-}
-
-static bool arrivals_time(const struct arrivals *a, const char *text, uint64_t *ns)
-{
-	uint64_t seconds, part;
-	int64_t zone;
-
-	if (a->dates ? !arrivals_date(&text, &seconds)
-		     : !trace_digits(&text, SECONDS_MAX, &seconds))
-		return false;
-	if (!trace_part(&text, &part))
-		return false;
-	if (a->dates && *text) {
-		if (!trace_zone(text, &zone) || zone > (int64_t)seconds)
-			return false;
-		seconds -= (uint64_t)zone;
-		text = "";
-	}
-	*ns = seconds * NS_PER_S + part;
-	return !*text;
-}
-
-/* Some writers give whole numbers a fraction of 0. */
-static bool arrivals_tokens(const char *text, uint64_t *tokens)
-{
-	if (!trace_digits(&text, TOKENS_MAX, tokens))
-		return false;
-	return !*text || strcmp(text, ".0") == 0;
-}
-
-static int arrivals_refuse(struct err *err, const char *wanted, const char *text)
-{
-	char quoted[JSON_QUOTE_BYTES];
-
-	return err_set(err, -EINVAL, "%s, is %s", wanted, json_quote(quoted, text));
-}
 
 static int arrivals_wrap(const struct arrivals *a, int rc, struct err *err)
 {
 	return err_wrap(err, rc, "line %" PRIu64, line_reader_number(a->lines));
-}
-
-/* Whether a header has the columns of a table. */
-static bool arrivals_known(struct arrivals *a, const struct arrivals_table *t, char *const *fields,
-			   unsigned count)
-{
-	for (unsigned c = 0; c < ARRIVALS_COLUMNS; c++) {
-		unsigned i = 0;
-
-		while (i < count && strcmp(fields[i], t->column[c]) != 0)
-			i++;
-		if (i == count)
-			return false;
-		a->column[c] = i;
-	}
-	a->dates = t->dates;
-	a->fields = count;
-	return true;
 }
 
 /* The next line that is not blank. Returns 1, or 0 at the end. */
@@ -148,57 +37,20 @@ static int arrivals_take(struct arrivals *a, char **line, size_t *length, struct
 
 static int arrivals_header(struct arrivals *a, struct err *err)
 {
-	char *line, *fields[FIELDS_MAX + 1];
+	char *line;
 	size_t length;
 	int rc = arrivals_take(a, &line, &length, err);
-	unsigned count;
 
-	if (rc < 0)
-		return arrivals_wrap(a, rc, err);
 	if (rc == 0)
 		return err_set(err, -EINVAL, "is empty");
-	if (strncmp(line, "Timestamp,Operation,", 20) == 0 || strchr(line, '\t') ||
-	    strncmp(line, "fio version", 11) == 0)
+	if (rc > 0 && (strncmp(line, "Timestamp,Operation,", 20) == 0 || strchr(line, '\t') ||
+		       strncmp(line, "fio version", 11) == 0))
 		return err_set(
 			err, -EINVAL,
 			"has operations, not requests of users: a phase \"replay\" reads it");
-	count = arrivals_split(line, fields);
-	for (size_t i = 0; i < COUNT(arrivals_tables); i++)
-		if (count <= FIELDS_MAX && arrivals_known(a, &arrivals_tables[i], fields, count))
-			return 0;
-	rc = err_set(
-		err, -EINVAL,
-		"must have the columns Timestamp, Request tokens and Response tokens (BurstGPT), or "
-		"TIMESTAMP, ContextTokens and GeneratedTokens (Azure); or the text must be JSON "
-		"(Mooncake, ShareGPT)");
-	return arrivals_wrap(a, rc, err);
-}
-
-static int arrivals_parse(struct arrivals *a, char *line, size_t length, uint64_t *ns,
-			  struct arrival *out, struct err *err)
-{
-	char *fields[FIELDS_MAX + 1];
-	unsigned count;
-
-	if (strlen(line) < length)
-		return err_set(err, -EINVAL, "has a zero byte");
-	count = arrivals_split(line, fields);
-	if (count != a->fields)
-		return err_set(err, -EINVAL, "has %u fields and not %u", count, a->fields);
-	if (!arrivals_time(a, fields[a->column[COLUMN_TIME]], ns))
-		return arrivals_refuse(err,
-				       a->dates ? "the time must be like 2023-11-16 18:15:46.68"
-						: "the time must be a number of seconds",
-				       fields[a->column[COLUMN_TIME]]);
-	if (!arrivals_tokens(fields[a->column[COLUMN_CONTEXT]], &out->context))
-		return arrivals_refuse(
-			err, "the tokens of the context must be a whole number up to 2^24",
-			fields[a->column[COLUMN_CONTEXT]]);
-	if (!arrivals_tokens(fields[a->column[COLUMN_GENERATE]], &out->generate))
-		return arrivals_refuse(err,
-				       "the tokens generated must be a whole number up to 2^24",
-				       fields[a->column[COLUMN_GENERATE]]);
-	return 0;
+	if (rc > 0)
+		rc = arrivals_table_header(a, line, err);
+	return rc < 0 ? arrivals_wrap(a, rc, err) : 0;
 }
 
 /* Which numbers of tokens a block can have: a last block that is not full has an id of its own
@@ -213,48 +65,97 @@ static uint32_t arrivals_sizes(uint64_t tokens, uint64_t blocks)
 	return sizes;
 }
 
-/* Counts the blocks of a row that has been read. */
-static int arrivals_count(struct arrivals *a, const struct arrival *row, struct err *err)
+/* Whether the blocks of a line fit its tokens and the lines before it. The first time that the text
+ * is read, sizes that do not fit are ruled out; so the second time the same lines are refused. */
+static int arrivals_fit(struct arrivals *a, const struct arrivals_line *row, struct err *err)
 {
 	struct arrivals_totals *t = &a->totals;
-	uint32_t sizes = arrivals_sizes(row->context, a->ids.count);
-	int rc = 0;
+	uint32_t sizes, count = a->ids.count;
 
-	if (!a->ids.count)
+	if (a->votes)
+		a->votes[BLOCK_SIZES] += row->block_tokens > 0;
+	else if (row->block_tokens != t->block_tokens &&
+		 (t->block_tokens || t->block_sizes != BLOCK_SIZES_ALL))
+		return err_set(err, -EINVAL,
+			       "says that a block has %" PRIu64
+			       " tokens, and the lines before it %" PRIu64 " (0: they do not say)",
+			       row->block_tokens, t->block_tokens);
+	if (row->block_tokens) {
+		if (row->context / row->block_tokens != count)
+			return err_set(err, -EINVAL,
+				       "has %" PRIu32 " blocks for %" PRIu64
+				       " tokens, which does not fit chunks of %" PRIu64 " tokens",
+				       count, row->context, row->block_tokens);
+		if (!t->block_tokens)
+			t->block_tokens = row->block_tokens;
 		return 0;
-	if (t->block_sizes & sizes || (!t->blocks.references && sizes))
-		t->block_sizes = t->blocks.references ? t->block_sizes & sizes : sizes;
-	else
+	}
+	sizes = arrivals_sizes(row->context, count);
+	for (unsigned k = 0; a->votes && k < BLOCK_SIZES; k++)
+		a->votes[k] += sizes >> k & 1;
+	if (a->votes)
+		return 0;
+	if (!(t->block_sizes & sizes))
 		return err_set(err, -EINVAL,
 			       "has %" PRIu32 " blocks for %" PRIu64
 			       " tokens, which does not fit %s",
-			       a->ids.count, row->context,
-			       t->blocks.references ? "the lines before it"
-						    : "any number of tokens per block");
-	for (uint32_t i = 0; rc == 0 && i < a->ids.count; i++)
-		rc = arrivals_blocks_add(&t->blocks, a->ids.id[i], err);
-	return rc;
+			       count, row->context,
+			       sizes ? "the lines before it" : "any number of tokens per block");
+	t->block_sizes &= sizes;
+	return 0;
 }
 
-static int arrivals_line(struct arrivals *a, uint64_t *ns, struct arrival *out, struct err *err)
+/* Whether a row that is wrong is passed over. */
+static bool arrivals_lenient(struct arrivals *a, int rc, const struct err *err)
+{
+	if (!a->window.lenient || (rc != -EINVAL && rc != -EMSGSIZE && rc != -EBADMSG))
+		return false;
+	if (a->counting && !a->totals.wrong++)
+		snprintf(a->totals.first_wrong, sizeof(a->totals.first_wrong), "%.*s",
+			 (int)sizeof(a->totals.first_wrong) - 1, err->text);
+	return true;
+}
+
+static int arrivals_line_next(struct arrivals *a, struct arrivals_line *row, struct err *err)
 {
 	size_t length;
 	char *line;
 	int rc = arrivals_take(a, &line, &length, err);
 
-	*out = (struct arrival){.turn = 0};
-	if (rc > 0 && a->format == ARRIVALS_REQUESTS)
-		rc = arrivals_json_parse(line, length, ns, &out->context, &out->generate, &a->ids,
-					 err) < 0
+	*row = (struct arrivals_line){.ns = 0};
+	a->ids.count = 0;
+	if (rc > 0)
+		rc = (a->format == ARRIVALS_REQUESTS
+			      ? arrivals_json_parse(line, length, row, &a->ids, err)
+			      : arrivals_table_row(a, line, length, row, err)) < 0
 			     ? -EINVAL
 			     : 1;
-	else if (rc > 0)
-		rc = arrivals_parse(a, line, length, ns, out, err) < 0 ? -EINVAL : 1;
-	if (rc > 0 && a->started && *ns < a->last_ns)
+	if (rc > 0 && a->started && row->ns < a->last_ns)
 		rc = err_set(err, -EINVAL, "is earlier than the row before it");
-	if (rc > 0 && a->counting && (rc = arrivals_count(a, out, err)) == 0)
-		rc = 1;
+	if (rc > 0 && row->blocks && arrivals_fit(a, row, err) < 0)
+		rc = -EINVAL;
 	return rc < 0 ? arrivals_wrap(a, rc, err) : rc;
+}
+
+static int arrivals_line(struct arrivals *a, uint64_t *ns, struct arrival *out, struct err *err)
+{
+	struct arrivals_line row;
+	int rc;
+
+	do {
+		rc = arrivals_line_next(a, &row, err);
+		if (rc < 0 && !arrivals_lenient(a, rc, err))
+			return rc;
+	} while (rc < 0 && rc != -EBADMSG);
+	/* Nothing follows what is cut. */
+	if (rc <= 0)
+		return 0;
+	*ns = row.ns;
+	*out = (struct arrival){.context = row.context, .generate = row.generate};
+	for (uint32_t i = 0; a->counting && i < a->ids.count; i++)
+		if (arrivals_blocks_add(&a->totals.blocks, a->ids.id[i], err) < 0)
+			return -ENOMEM;
+	return 1;
 }
 
 /* Times so late that nothing waits for them are all the same. */
@@ -268,8 +169,11 @@ static int arrivals_turn(struct arrivals *a, uint64_t *ns, struct arrival *out, 
 {
 	uint64_t most = a->window.conversations_max;
 	struct sharegpt_turn turn;
-	int rc = sharegpt_next(&a->list, &turn, err);
+	int rc;
 
+	do
+		rc = sharegpt_next(&a->list, &turn, err);
+	while (rc < 0 && arrivals_lenient(a, rc, err));
 	if (rc <= 0 || (most && turn.conversation >= most))
 		return rc < 0 ? rc : 0;
 	*ns = arrivals_ns((double)a->rows * (double)NS_PER_S / a->window.rate);
@@ -413,6 +317,32 @@ static int arrivals_measure(struct arrivals *a, uint64_t found, uint64_t from_ns
 	return 0;
 }
 
+/* Where wrong lines are passed over, the blocks have the size that fits most lines, since the first
+ * one may be wrong. */
+static int arrivals_vote(struct arrivals *a, struct err *err)
+{
+	uint64_t votes[BLOCK_SIZES + 1] = {0}, ns, most = 0;
+	struct arrival row;
+	int rc = 1;
+
+	a->totals.block_sizes = BLOCK_SIZES_ALL;
+	if (!a->window.lenient || a->format != ARRIVALS_REQUESTS)
+		return 0;
+	a->votes = votes;
+	while (rc > 0)
+		rc = arrivals_line(a, &ns, &row, err);
+	a->votes = NULL;
+	for (unsigned k = 0; k < BLOCK_SIZES; k++)
+		most = max_u64(most, votes[k]);
+	if (rc < 0 || votes[BLOCK_SIZES] > most)
+		return rc;
+	a->totals.block_tokens = 0;
+	for (unsigned k = 0; k < BLOCK_SIZES; k++)
+		if (votes[k] < most)
+			a->totals.block_sizes &= ~(1u << k);
+	return 0;
+}
+
 /* Reads all rows, to find what is wrong. */
 static int arrivals_check(struct arrivals *a, struct err *err)
 {
@@ -510,7 +440,7 @@ int arrivals_open(struct arrivals *a, const char *path, const void *data, size_t
 		  const struct arrivals_window *window, struct err *err)
 {
 	static int (*const passes[])(struct arrivals * a, struct err * err) = {
-		arrivals_look, arrivals_check, arrivals_begin};
+		arrivals_look, arrivals_vote, arrivals_check, arrivals_begin};
 	int rc = 0;
 
 	*a = (struct arrivals){.window = *window,
@@ -538,7 +468,8 @@ void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_T
 		 "%" PRIu64 " requests in %.3f s, %" PRIu64 " tokens of context, %" PRIu64
 		 " generated",
 		 t->rows, (double)t->last_ns / (double)NS_PER_S, t->context, t->generate);
-	out[1][0] = out[2][0] = out[3][0] = '\0';
+	for (int i = 1; i < ARRIVALS_TEXTS; i++)
+		out[i][0] = '\0';
 	if (t->cut_rows)
 		snprintf(out[2], ARRIVALS_TEXT_BYTES,
 			 "%" PRIu64
@@ -549,6 +480,11 @@ void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_T
 		snprintf(out[3], ARRIVALS_TEXT_BYTES,
 			 "%" PRIu64 " requests have no tokens of context, and are left out",
 			 t->empty);
+	if (t->wrong)
+		snprintf(out[4], ARRIVALS_TEXT_BYTES,
+			 "%" PRIu64
+			 " rows are wrong and left out (arrivals.lenient), the first: %s",
+			 t->wrong, t->first_wrong);
 	if (t->blocks.references)
 		snprintf(out[1], ARRIVALS_TEXT_BYTES,
 			 "%" PRIu64 " blocks, %" PRIu64
@@ -578,6 +514,8 @@ uint64_t arrivals_block_tokens(const struct arrivals *a)
 	/* A trace whose contexts are all short fits several. 512 is Mooncake's and 16 Qwen's. */
 	uint32_t sizes = a->totals.block_sizes;
 
+	if (a->totals.block_tokens || !a->totals.blocks.references)
+		return a->totals.block_tokens;
 	if (sizes >> 9 & 1)
 		return 512;
 	return sizes ? UINT64_C(1) << (31 - __builtin_clz(sizes)) : 0;

@@ -25,7 +25,7 @@
 #include "core/err.h"
 #include "workloads/kvcache/requests/sharegpt.h"
 
-enum { ARRIVALS_COLUMNS = 3, ARRIVALS_PATH_BYTES = 1024 };
+enum { ARRIVALS_COLUMNS = 3, ARRIVALS_PATH_BYTES = 1024, ARRIVALS_WRONG_BYTES = 128 };
 #define ARRIVALS_NEVER UINT64_MAX
 
 /* Which rows become requests, and when. */
@@ -38,6 +38,7 @@ struct arrivals_window {
 	double rate;                /* turns of conversations per second; 0: not given */
 	uint64_t characters;        /* of a text per token, at least 1 */
 	uint64_t conversations_max; /* the first ones of a list; 0: all */
+	bool lenient;               /* rows that are wrong are passed over, and counted */
 	uint64_t again;             /* times that it begins again; ARRIVALS_NEVER: without end */
 	/* Takes each row whose number modulo parts is this, and whole conversations by their
 	 * number. */
@@ -65,6 +66,9 @@ struct arrivals_totals {
 	struct arrivals_blocks blocks;
 	/* Bit k: in all rows, the blocks could have 2^k tokens each. */
 	uint32_t block_sizes;
+	uint64_t block_tokens; /* as the rows say; 0: they do not */
+	uint64_t wrong;        /* rows passed over, and the first one's sentence */
+	char first_wrong[ARRIVALS_WRONG_BYTES];
 };
 
 struct arrivals {
@@ -73,7 +77,9 @@ struct arrivals {
 	struct sharegpt list;
 	struct arrivals_window window;
 	struct arrivals_totals totals;
-	bool counting;                     /* blocks: the first time that the text is read */
+	bool counting; /* blocks: the first time that the text is read */
+	uint64_t *
+		votes; /* rows whose blocks could have 2^k tokens, and those that say so; NULL: they must fit */
 	unsigned fields;                   /* of each row */
 	unsigned column[ARRIVALS_COLUMNS]; /* which of them are used */
 	bool dates;
@@ -105,8 +111,8 @@ void arrivals_close(struct arrivals *a);
 uint64_t arrivals_block_tokens(const struct arrivals *a);
 
 /* Sentences of what the whole text has: "12031 requests in 3536.999 s, 144793823 tokens of context,
- * 4122048 generated", of blocks, of what is cut, and of rows without context; "": it has none. */
-enum { ARRIVALS_TEXTS = 4, ARRIVALS_TEXT_BYTES = 128 };
+ * 4122048 generated", of blocks, of what is cut, of rows without context, and of those that are wrong; "": it has none. */
+enum { ARRIVALS_TEXTS = 5, ARRIVALS_TEXT_BYTES = 256 };
 void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES]);
 
 /* When the next one is due, or ARRIVALS_NEVER; and takes it. A file that has changed since it was
@@ -114,5 +120,11 @@ void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_T
 uint64_t arrivals_due(const struct arrivals *a);
 /* Its blocks are in taken_ids until the next one is taken. */
 void arrivals_next(struct arrivals *a, struct arrival *out);
+
+/* arrivals_table.c. Knows a table by its header, whose line is cut into its fields; and what a row
+ * says. -EINVAL with a sentence. */
+int arrivals_table_header(struct arrivals *a, char *line, struct err *err);
+int arrivals_table_row(const struct arrivals *a, char *line, size_t length,
+		       struct arrivals_line *out, struct err *err);
 
 #endif

@@ -255,11 +255,15 @@ static int prompts_read(struct kv_prompts *p, struct kv_prompt *out)
 	out->generate = row.generate;
 	out->shared = out->count = 0;
 	if (a->taken_ids.count) {
+		uint64_t tokens = max_u64(arrivals_block_tokens(a), 1);
+
+		/* Where a long context is cut, so are its blocks. */
 		rc = prompt_room(out, a->taken_ids.count);
 		if (rc < 0)
 			return rc;
 		memcpy(out->keys, a->taken_ids.id, a->taken_ids.count * sizeof(*out->keys));
-		out->count = a->taken_ids.count;
+		out->count = min_u32(a->taken_ids.count,
+				     (uint32_t)((out->context + tokens - 1) / tokens));
 		return a->rc;
 	}
 	/* A turn has only its own tokens; its prompt is all that was said before, too. */

@@ -102,12 +102,55 @@ static int ids_room(struct arrivals_ids *ids, uint32_t count, struct err *err)
 	return 0;
 }
 
-/* The line has been found to be JSON, whose list has `count` entries. */
-static int json_blocks(const char *line, int count, struct arrivals_ids *ids, struct err *err)
-{
-	const char *at = strstr(line, "\"hash_ids\"");
-	int rc = ids_room(ids, (uint32_t)count, err);
+/* Where an object ends: what is between quotes is passed over. */
+struct object_scan {
+	uint64_t depth;
+	bool quoted, escaped, ended;
+};
 
+static void object_look(struct object_scan *o, char c)
+{
+	if (o->escaped) {
+		o->escaped = false;
+	} else if (o->quoted) {
+		o->escaped = c == '\\';
+		o->quoted = c != '"';
+	} else if (c == '"') {
+		o->quoted = true;
+	} else if (c == '{' || c == '[') {
+		o->depth++;
+	} else if (c == '}' || c == ']') {
+		o->ended = --o->depth == 0;
+	}
+}
+
+/* The text of a member's value, by the member's number. The line is JSON, and an object. */
+static const char *json_value(const char *line, int number)
+{
+	struct object_scan scan = {0};
+
+	for (; *line && !scan.ended; line++) {
+		object_look(&scan, *line);
+		if (scan.depth != 1 || scan.quoted)
+			continue;
+		number -= *line == ',';
+		if (*line == ':' && number == 0)
+			return line + 1;
+	}
+	return NULL;
+}
+
+/* The line has been found to be JSON. Its list is found by its place, since a text may look like
+ * it. */
+static int json_blocks(const cJSON *root, const char *line, const cJSON *list,
+		       struct arrivals_ids *ids, struct err *err)
+{
+	int count = cJSON_GetArraySize(list), number = 0, rc = ids_room(ids, (uint32_t)count, err);
+	const char *at;
+
+	for (const cJSON *other = root->child; other != list; other = other->next)
+		number++;
+	at = json_value(line, number);
 	at = at ? strchr(at, '[') : NULL;
 	for (int i = 0; rc == 0 && i < count; i++) {
 		if (at)
@@ -159,13 +202,16 @@ static bool json_hash(const cJSON *item, uint64_t *id)
 }
 
 /* A lookup of LMCache: only full chunks have a hash, and nobody says what was generated. */
-static int json_lookup(const cJSON *root, const cJSON *hashes, uint64_t *context,
-		       uint64_t *generate, struct arrivals_ids *ids, struct err *err)
+static int json_lookup(const cJSON *root, const cJSON *hashes, struct arrivals_line *out,
+		       struct arrivals_ids *ids, struct err *err)
 {
 	const cJSON *item;
-	int rc = json_tokens(root, "seq_len", context, err);
+	int rc = json_tokens(root, "seq_len", &out->context, err);
 
-	*generate = 0;
+	if (rc == 0 && cJSON_HasObjectItem(root, "chunk_size"))
+		rc = json_tokens(root, "chunk_size", &out->block_tokens, err);
+	if (rc == 0 && !out->block_tokens && cJSON_HasObjectItem(root, "chunk_size"))
+		rc = err_set(err, -EINVAL, "\"chunk_size\" must be above 0");
 	if (rc < 0)
 		return rc;
 	if (!cJSON_IsArray(hashes))
@@ -181,8 +227,8 @@ static int json_lookup(const cJSON *root, const cJSON *hashes, uint64_t *context
 	return rc;
 }
 
-static int json_request(const cJSON *root, const char *line, uint64_t *ns, uint64_t *context,
-			uint64_t *generate, struct arrivals_ids *ids, struct err *err)
+static int json_request(const cJSON *root, const char *line, struct arrivals_line *out,
+			struct arrivals_ids *ids, struct err *err)
 {
 	const cJSON *time = cJSON_GetObjectItemCaseSensitive(root, "timestamp");
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "hash_ids");
@@ -196,22 +242,23 @@ static int json_request(const cJSON *root, const char *line, uint64_t *ns, uint6
 	if (!cJSON_IsNumber(time) || time->valuedouble < 0 || time->valuedouble * unit > ns_max)
 		return err_set(err, -EINVAL, "\"timestamp\" must be a number of %s, is %s",
 			       unit > 1e6 ? "seconds" : "milliseconds", json_describe(is, time));
-	*ns = (uint64_t)(time->valuedouble * unit + 0.5);
+	out->ns = (uint64_t)(time->valuedouble * unit + 0.5);
+	out->blocks = hashes || list;
 	if (hashes)
-		return json_lookup(root, hashes, context, generate, ids, err);
-	rc = json_tokens(root, "input_length", context, err);
+		return json_lookup(root, hashes, out, ids, err);
+	rc = json_tokens(root, "input_length", &out->context, err);
 	if (rc == 0)
-		rc = json_tokens(root, "output_length", generate, err);
+		rc = json_tokens(root, "output_length", &out->generate, err);
 	if (rc < 0 || !list)
 		return rc;
 	if (!cJSON_IsArray(list))
 		return err_set(err, -EINVAL, "\"hash_ids\" must be a list, is %s",
 			       json_describe(is, list));
-	return json_blocks(line, cJSON_GetArraySize(list), ids, err);
+	return json_blocks(root, line, list, ids, err);
 }
 
-int arrivals_json_parse(const char *line, size_t length, uint64_t *ns, uint64_t *context,
-			uint64_t *generate, struct arrivals_ids *ids, struct err *err)
+int arrivals_json_parse(const char *line, size_t length, struct arrivals_line *out,
+			struct arrivals_ids *ids, struct err *err)
 {
 	cJSON *root;
 	int rc = json_parse(&root, line, length, LINE_DEPTH, LINE_VALUES, err);
@@ -219,7 +266,7 @@ int arrivals_json_parse(const char *line, size_t length, uint64_t *ns, uint64_t 
 	if (rc < 0)
 		return rc;
 	ids->count = 0;
-	rc = json_request(root, line, ns, context, generate, ids, err);
+	rc = json_request(root, line, out, ids, err);
 	cJSON_Delete(root);
 	return rc;
 }
@@ -354,28 +401,6 @@ static int object_add(struct sharegpt *s, const char *data, size_t bytes, struct
 	memcpy(s->object + s->bytes, data, bytes);
 	s->bytes += bytes;
 	return 0;
-}
-
-/* Where an object ends: what is between quotes is passed over. */
-struct object_scan {
-	uint64_t depth;
-	bool quoted, escaped, ended;
-};
-
-static void object_look(struct object_scan *o, char c)
-{
-	if (o->escaped) {
-		o->escaped = false;
-	} else if (o->quoted) {
-		o->escaped = c == '\\';
-		o->quoted = c != '"';
-	} else if (c == '"') {
-		o->quoted = true;
-	} else if (c == '{' || c == '[') {
-		o->depth++;
-	} else if (c == '}' || c == ']') {
-		o->ended = --o->depth == 0;
-	}
 }
 
 /* Takes an object, which begins here, whatever it holds. */
@@ -517,15 +542,18 @@ static int sharegpt_object(struct sharegpt *s, struct err *err)
 {
 	int rc = sharegpt_follows(s, err);
 
+	if (rc == 0)
+		return 0;
 	if (rc > 0)
 		rc = object_read(s, err);
-	else if (rc == 0)
-		return 0;
+	s->ended = s->ended || rc < 0;
 	if (rc == 0)
 		rc = object_parse(s, err);
-	if (rc < 0)
-		return err_wrap(err, rc, "conversation %" PRIu64, s->objects + 1);
 	s->objects++;
+	if (rc < 0) {
+		s->turn_count = s->taken = 0;
+		return err_wrap(err, rc, "conversation %" PRIu64, s->objects);
+	}
 	return 1;
 }
 
@@ -533,8 +561,10 @@ int sharegpt_next(struct sharegpt *s, struct sharegpt_turn *out, struct err *err
 {
 	int rc = s->begun ? 0 : sharegpt_begin(s, err);
 
-	if (rc < 0)
+	if (rc < 0) {
+		s->begun = s->ended = true;
 		return rc;
+	}
 	while (s->taken == s->turn_count) {
 		rc = s->ended ? 0 : sharegpt_object(s, err);
 		if (rc <= 0)

@@ -42,9 +42,15 @@ struct arrivals_ids {
 	uint32_t count, room;
 };
 
-/* What a line says. -EINVAL with a sentence. */
-int arrivals_json_parse(const char *line, size_t length, uint64_t *ns, uint64_t *context,
-			uint64_t *generate, struct arrivals_ids *ids, struct err *err);
+/* What a line says. */
+struct arrivals_line {
+	uint64_t ns, context, generate;
+	bool blocks;           /* it names its blocks */
+	uint64_t block_tokens; /* of each of them, as the line says; 0: it does not */
+};
+/* -EINVAL with a sentence. */
+int arrivals_json_parse(const char *line, size_t length, struct arrivals_line *out,
+			struct arrivals_ids *ids, struct err *err);
 
 /* What is wrong with a first line that is an object; 0: it is a request. *turns: it is a
  * conversation. */
@@ -84,7 +90,8 @@ void sharegpt_close(struct sharegpt *s);
 
 /* The next turn. Returns 1, or 0 at the end of the list, or a negative errno with a sentence:
  * -EINVAL (it is not such a list), -EMSGSIZE (an object is too large), -ENOMEM, or an error of the
- * reader. */
+ * reader. The next call goes on behind an object that is wrong, and is at the end where nobody knows
+ * how the list goes on. */
 int sharegpt_next(struct sharegpt *s, struct sharegpt_turn *out, struct err *err);
 
 #endif

@@ -182,6 +182,7 @@ int kv_recorded_open(struct arrivals *a, const struct kv_arrivals_options *o, ui
 					       .rate = o->rate,
 					       .characters = o->characters,
 					       .conversations_max = o->conversations,
+					       .lenient = o->lenient,
 					       .again = o->cycles - 1, /* 0: ARRIVALS_NEVER */
 					       .part = part,
 					       .parts = parts};

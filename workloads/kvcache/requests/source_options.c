@@ -11,7 +11,7 @@
 #include "core/time_ns.h"
 #include "workloads/model/kv_model.h"
 
-enum { SOURCE_PATH_BYTES = 256 };
+enum { SOURCE_PATH_BYTES = 256, SOURCE_CONTEXT = 16384 };
 
 static const struct kv_template source_templates[] = {
 	{"chatbot", 1, 512, 4096, 50, 200, 100 * NS_PER_MS, 500 * NS_PER_MS},
@@ -129,8 +129,9 @@ static const struct option arrivals_options[] = {
 	OPT_U64("cycles", struct kv_arrivals_options, cycles, .def = 1,
 		.help = "times that the file is read, with new entries each time; 0: as long as the "
 			"phase lasts"),
-	TOKENS("context_max", struct kv_arrivals_options, context_max, 16384,
-	       "longer contexts are cut to this number of tokens"),
+	OPT_U64("context_max", struct kv_arrivals_options, context_max, .max = KV_TOKENS_MAX,
+		.def_text = "16384; profile serving: no limit",
+		.help = "longer contexts are cut to this number of tokens"),
 	OPT_U64("generate_max", struct kv_arrivals_options, generate_max, .max = KV_TOKENS_MAX,
 		.help = "longer answers are cut to this number of tokens; 0: none"),
 	OPT_REAL(
@@ -140,6 +141,8 @@ static const struct option arrivals_options[] = {
 		.max = 1024, .help = "conversations: characters of a text per token"),
 	OPT_U64("conversations", struct kv_arrivals_options, conversations,
 		.help = "conversations: how many of the first ones are used; 0: all"),
+	OPT_BOOL("lenient", struct kv_arrivals_options, lenient,
+		 .help = "rows that are wrong are left out, and counted by the plan"),
 	OPT_END};
 
 const struct option kv_source_options_table[] = {
@@ -266,6 +269,8 @@ int kv_source_check(struct kv_source_options *o, const char *path, struct err *e
 	if (rc < 0)
 		return rc;
 	o->users_most = o->users;
+	if (!o->arrivals.context_max)
+		o->arrivals.context_max = SOURCE_CONTEXT;
 	if (!o->template_count) {
 		o->template_count = COUNT(source_templates);
 		memcpy(o->templates, source_templates, sizeof(source_templates));

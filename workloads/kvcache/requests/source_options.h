@@ -72,6 +72,7 @@ struct kv_arrivals_options {
 	double rate; /* 0: not given */
 	uint64_t characters, conversations;
 	uint64_t cycles; /* times that the file is read; 0: without end */
+	bool lenient;    /* rows that are wrong are left out */
 };
 
 struct kv_source_options {
