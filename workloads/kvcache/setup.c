@@ -353,7 +353,8 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 			       "%s: divides no model by layers, so it cannot run with "
 			       "cluster.pipeline = %" PRIu64 "; set it to 1",
 			       phase->path, job->cluster.pipeline);
-	if (o->profile == KV_PROFILE_SERVING && !o->source.arrivals.context_max)
+	if (o->profile == KV_PROFILE_SERVING && o->source.arrivals.file[0] &&
+	    !o->source.arrivals.context_max)
 		out->source.arrivals.context_max = KV_TOKENS_MAX;
 	snprintf(where, sizeof(where), "%s/model", phase->path);
 	rc = kv_model_check(&out->model, where, err);

@@ -130,8 +130,8 @@ static const struct option arrivals_options[] = {
 		.help = "times that the file is read, with new entries each time; 0: as long as the "
 			"phase lasts"),
 	OPT_U64("context_max", struct kv_arrivals_options, context_max, .max = KV_TOKENS_MAX,
-		.def_text = "16384; profile serving: no limit",
-		.help = "longer contexts are cut to this number of tokens"),
+		.help = "longer contexts are cut to this number of tokens; 0: to 16384, profile "
+			"serving: never"),
 	OPT_U64("generate_max", struct kv_arrivals_options, generate_max, .max = KV_TOKENS_MAX,
 		.help = "longer answers are cut to this number of tokens; 0: none"),
 	OPT_REAL(
