@@ -4,14 +4,17 @@ which ranks write and read them."""
 import collections
 import re
 import subprocess
+import urllib.parse
 
 from haultest import *
+from test_ends import KEYS, Quiet
 
 # Bytes of a token, of all layers: models of the built-in list.
 TOKEN_BYTES = {"llama3.1-8b": 131072, "deepseek-v3": 70272}
 NAMES = {"lmcache_fs": r"org-SEP->{model}@0x01000100@0@[0-9a-f]{{1,16}}\.data",
+         "lmcache_fs_native": r"org-SEP->{model}@0x01000100@0@[0-9a-f]{{1,16}}\.data",
          "vllm_fs": r"org_{model}_[0-9a-f]{{12}}_r0/[0-9a-f]{{3}}/[0-9a-f]{{2}}_g0/[0-9a-f]{{64}}\.bin"}
-TEMPORARY = {"lmcache_fs": r"\.tmp", "vllm_fs": r"_[0-9a-f]{8}\.tmp"}
+TEMPORARY = {"lmcache_fs": r"\.tmp", "lmcache_fs_native": r"\.tmp", "vllm_fs": r"_[0-9a-f]{8}\.tmp"}
 # A path is quoted, or behind the number of a descriptor, and may hold a ">".
 CALL = re.compile(r'^(?:\d+ +)?(\w+)\((?:AT_FDCWD(?:<[^"]*>)?, )?(?:"([^"]*)"|\d+<(.*?)>(?=, |\)))(.*)= (-?\d+)')
 
@@ -56,13 +59,25 @@ def job_of(folder, layout, model, tokens, block_tokens=256, **more):
     return {"seed": 7, "stores": {"c": {"uri": f"file://{folder}/data"}}, "phases": [{"kvcache": kvcache}]}
 
 
+def sizes_of(layout):
+    """Tokens of a prompt and of its blocks: under FULL those of the program itself, else as many small ones."""
+    if not FULL:
+        return 512, 32
+    return 4096, 16 if layout == "vllm_fs" else 256
+
+
+@matrix
 def test_layouts():
-    """512 tokens are 16 blocks of 32: their names, sizes and the calls on each, of two models and two layouts. All of a first request is
-    written before the second begins, also by a busy machine: 64 MiB in 6 s."""
-    for model, token_bytes in TOKEN_BYTES.items():
-        for layout, name in NAMES.items():
+    """A prompt's blocks: their names, number and sizes, and the calls on each, of two models and each layout of files. All of a first
+    request is written before the second begins, also by a busy machine."""
+    for i, (model, token_bytes) in enumerate(TOKEN_BYTES.items()):
+        for layout, name in list(NAMES.items()) if FULL else list(NAMES.items())[i::2]:
+            tokens, block_tokens = sizes_of(layout)
             with Folder() as folder:
-                seen = traced(folder, 1, job_of(folder, layout, model, 512, block_tokens=32))[0]
+                job = job_of(folder, layout, model, tokens, block_tokens=block_tokens)
+                if FULL:
+                    job["phases"][0]["kvcache"]["templates"][0].update(think_min="20 s", think_max="20 s")
+                seen = traced(folder, 1, job)[0]
                 block = re.compile(r".*/data/kvcache/" + name.format(model=re.escape(model)) + "$")
                 part = re.compile(block.pattern[:-1] + TEMPORARY[layout] + "$")
                 lookup = "access" if layout == "vllm_fs" else "stat"
@@ -72,7 +87,7 @@ def test_layouts():
                         key = re.sub(TEMPORARY[layout] + "$", "", path)
                         files[key].append(({"newfstatat": "stat", "openat": "open"}.get(call, call), bool(part.match(path)),
                                            rest, result))
-                check(len(files) == 16, f"{layout} {model}: {len(files)} files")
+                check(len(files) == tokens // block_tokens, f"{layout} {model}: {len(files)} files")
                 for path, calls in files.items():
                     flags = [c[2] for c in calls if c[0] == "open" and c[1] and c[3] >= 0]
                     check(len(flags) == 1 and "O_WRONLY|O_CREAT|" in flags[0] and "O_TRUNC" in flags[0] and
@@ -80,7 +95,7 @@ def test_layouts():
                     # Of the opens in a folder that is not there yet, only the one that makes it counts.
                     order = [c[0] for c in calls if c[3] >= 0 or c[0] == lookup]
                     moved = [c[3] for c in calls if c[0] in ("write", "pwrite64")]
-                    check(moved == [32 * token_bytes], f"{layout} {path}: {moved}")
+                    check(moved == [block_tokens * token_bytes], f"{layout} {path}: {moved}")
                     check([c for c in order if c in ("fsync", "fdatasync")] == [], f"{layout} {path}: {order}")
                     written = order[order.index("open") - 1:order.index("rename") + 1]
                     check(written == [lookup, "open", "pwrite64", "rename"], f"{layout} {path}: {order}")
@@ -88,6 +103,51 @@ def test_layouts():
                     check(read[:1] == [lookup] and read.count("pread64") == 1 and read[-1] == "unlink",
                           f"{layout} {path}: {order}")
                 check(not os.path.exists(f"{folder}/data/kvcache"), f"{layout}: files remain")
+
+
+class Noting(Quiet):
+    """Notes what is asked of it: (method, name in the request, bytes sent, Range)."""
+
+    def __init__(self):
+        super().__init__(lambda method, before: False)
+        self.noted, self.RequestHandlerClass = [], Noting.Handler
+
+    class Handler(Quiet.Handler):
+        def do(self):
+            self.server.noted.append((self.command, self.path, int(self.headers.get("Content-Length", 0)), self.headers.get("Range")))
+            self.path = urllib.parse.unquote(self.path)
+            super().do()
+
+        do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = do
+
+
+@matrix
+def test_s3():
+    """The objects of LMCache's s3 adapter, seen by the server: names with "@" as %40, each looked up by HEAD, put once as a whole, and
+    got once as a whole."""
+    for model, token_bytes in some(list(TOKEN_BYTES.items()), 2):
+        tokens, block_tokens = sizes_of("lmcache_s3")
+        with Folder() as folder, Noting() as server:
+            job = job_of(folder, "lmcache_s3", model, tokens, block_tokens=block_tokens)
+            if FULL:
+                job["phases"][0]["kvcache"]["templates"][0].update(think_min="20 s", think_max="20 s")
+            job["stores"]["c"] = {"uri": "s3://bucket/x", "endpoints": [f"http://127.0.0.1:{server.server_port}"]}
+            write_job(folder, job)
+            r = alone("run", "job.json", "--results", "results.h5", cwd=folder, env=KEYS)
+            check(r.rc == 0, f"{r}")
+            name = re.compile(r"/bucket/x/kvcache/org/" + re.escape(model) + r"%4001000100%400%40[0-9a-f]{1,16}")
+            files = collections.defaultdict(list)
+            for method, path, sent, part in server.noted:
+                if "haul" not in path and method in ("HEAD", "PUT", "GET") and "?" not in path:
+                    check(name.fullmatch(path), f"{method} {path}")
+                    files[path].append((method, sent, part))
+            check(len(files) == tokens // block_tokens, f"{model}: {len(files)} objects")
+            whole = block_tokens * token_bytes
+            for path, asked in files.items():
+                check([m for m, _, _ in asked][-2:] == ["HEAD", "GET"], f"{path}: {asked}")
+                check([(sent, part) for m, sent, part in asked if m == "PUT"] == [(whole, None)], f"{path}: {asked}")
+                check([part for m, _, part in asked if m == "GET"] == [None], f"{path}: {asked}")
+            check(not [path for path in server.objects if "haul" not in path], "objects remain")
 
 
 def test_prefill_and_decode():
@@ -135,6 +195,8 @@ def test_report():
         check(of["saved_compute_ns"] == 128000000 and abs(facts["saved_time"] - saved / 1e9) < 1e-9, facts)
         check(abs(facts["saved_share"] - saved / (of["saved_compute_ns"] + of["missing_compute_ns"])) < 1e-9, facts)
         check(facts["fetch_pays_from_tokens"] is None, facts)
+        found = f"of 100 blocks of prompts, {100 * of['hits'] / of['blocks_asked']:.0f} were found"
+        check(f"{found}, which saved {100 * facts['saved_share']:.0f} % of the time of computing all" in " ".join(r.stdout.split()), r.stdout)
         check("mlperf_figures" not in phase or not phase["mlperf_figures"], phase)
 
 

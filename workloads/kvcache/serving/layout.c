@@ -74,11 +74,15 @@ const struct kv_layout kv_layouts[KV_LAYOUTS] = {
 				  lmcache_s3_key, NULL, false, false, 0, 0},
 	[KV_LAYOUT_VLLM_FS] = {"vllm_fs", "vLLM, fs/manager.py @0255eea, July to September 2026",
 			       vllm_fs_key, ".tmp", true, true, 0, 3},
+	[KV_LAYOUT_LMCACHE_FS_NATIVE] = {"lmcache_fs_native",
+					 "LMCache, connector.cpp @121206a, 2026", lmcache_fs_key,
+					 ".tmp", false, false, 0, 0},
 };
 const char *const kv_layout_names[] = {[KV_LAYOUT_HAUL] = "haul",
 				       [KV_LAYOUT_LMCACHE_FS] = "lmcache_fs",
 				       [KV_LAYOUT_LMCACHE_S3] = "lmcache_s3",
 				       [KV_LAYOUT_VLLM_FS] = "vllm_fs",
+				       [KV_LAYOUT_LMCACHE_FS_NATIVE] = "lmcache_fs_native",
 				       [KV_LAYOUTS] = NULL};
 
 void kv_layout_ending(const struct kv_layout *l, uint32_t draw, char out[KV_ENDING_BYTES])
@@ -103,6 +107,7 @@ bool kv_layout_named(enum kv_layout_kind kind, const char *name)
 	case KV_LAYOUT_HAUL:
 		return strncmp(name, "block_", 6) == 0;
 	case KV_LAYOUT_LMCACHE_FS:
+	case KV_LAYOUT_LMCACHE_FS_NATIVE:
 		return strstr(name, "@0x") && (name_ends(name, ".data") || name_ends(name, ".tmp"));
 	case KV_LAYOUT_LMCACHE_S3:
 		return strstr(name, "@0@");

@@ -21,10 +21,11 @@ static void layout_preset(void *into)
 }
 
 const struct option kv_server_options_table[] = {
-	OPT_CHOICE("layout", struct kv_server_options, layout, .choices = kv_layout_names,
-		   .preset = layout_preset,
-		   .help = "names, temporary files and lookups of blocks: haul's own, or those of "
-			   "LMCache's fs and s3 adapters, or of vLLM's file-system tier"),
+	OPT_CHOICE(
+		"layout", struct kv_server_options, layout, .choices = kv_layout_names,
+		.preset = layout_preset,
+		.help = "names, temporary files and lookups of blocks: haul's own, or those of "
+			"LMCache's fs, fs_native and s3 adapters, or of vLLM's file-system tier"),
 	OPT_TEXT(
 		"model_name", struct kv_server_options, model, .def_text = "",
 		.help = "the name of the model in the names of blocks, such as meta-llama/Llama-3.1-8B; "
