@@ -4,6 +4,7 @@ a few lines; and traces that are wrong. Traces are drawn, as Mooncake, Qwen and 
 import collections
 import gzip
 import shutil
+import struct
 
 from haultest import *
 
@@ -169,6 +170,94 @@ def test_wrong():
         check(r.rc != 0 and "ends in the middle" in r.err, r.err)
         r, plan = planned(folder, job_of(folder, f"{folder}/t.jsonl", lenient=True))
         check(r.rc == 0 and plan["totals"]["blocks"] >= 38, r.err)
+
+
+def pack(v):
+    """MessagePack of a value, with the shortest head or, by chance, a longer one."""
+    if isinstance(v, float):
+        return b"\xcb" + struct.pack(">d", v)
+    if isinstance(v, int):
+        return bytes([v]) if v < 128 and random.random() < 0.5 else b"\xcf" + struct.pack(">Q", v)
+    if isinstance(v, bytes):
+        return b"\xc4" + bytes([len(v)]) + v
+    if isinstance(v, str):
+        b = v.encode()
+        return (bytes([0xa0 | len(b)]) if len(b) < 32 else b"\xda" + struct.pack(">H", len(b))) + b
+    if v is None:
+        return b"\xc0"
+    short = len(v) < 16 and random.random() < 0.5
+    if isinstance(v, dict):
+        return (bytes([0x80 | len(v)]) if short else b"\xde" + struct.pack(">H", len(v))) + b"".join(pack(k) + pack(x) for k, x in v.items())
+    return (bytes([0x90 | len(v)]) if short else b"\xdd" + struct.pack(">I", len(v))) + b"".join(map(pack, v))
+
+
+def typed(kind, v):
+    return {"__t__": kind, "v": v}
+
+
+def call(at, name, ids, ranks=1, typed_keys=True):
+    """A record of LMCache's storage trace."""
+    keys = [typed("ObjectKey", {"chunk_hash": i.to_bytes(8, "big"), "model_name": "m", "kv_rank": rank, "object_group_id": 0})
+            for i in ids for rank in range(ranks)]
+    args = {"spec": typed("PrefetchRequestSpec", {"num_kv_readers": 1, "keys": keys})} if typed_keys else {"mode": "new", "keys": keys}
+    return pack({"type": "record", "t_mono": at, "t_wall": 1.7e9 + at, "args": args,
+                 "qualname": f"lmcache.v1.distributed.storage_manager.StorageManager.{name}"})
+
+
+def framed(frames):
+    return b"".join(struct.pack(">I", len(f)) + f for f in frames)
+
+
+HEADER = {"type": "header", "magic": b"LMCT", "format_version": 1, "level": "storage", "trace_schema_version": 1, "t_mono_start": 1.5,
+          "t_wall_start": 1.7e9, "sm_config_json": "{}", "sm_config_digest": "0" * 64}
+
+
+def test_frames():
+    """A storage trace of LMCache: what is prefetched is a prompt. Frames that are cut, lie about their size or hold something else are
+    refused with their number, or counted."""
+    prompts = [(256 * len(ids), ids) for _, ids in drawn("mooncake", 50, 20)]
+    good = [pack(HEADER)]
+    for k, (_, ids) in enumerate(prompts):
+        good += [call(k / 10, "submit_prefetch_task", ids, 1 + k % 2, k % 3 > 0), call(k / 10 + 0.01, "reserve_write", ids[-1:])]
+    at = 9  # frame 10, a prefetch
+    wrong = {"back": (call(0.05, "submit_prefetch_task", [1]), "is earlier"), "nothing": (pack(None), "must be"),
+             "cut": (good[at][:-1], "no MessagePack"), "more": (good[at] + b"\xc0", "no MessagePack"),
+             "far": (b"\xdf\xff\xff\xff\xff", "no MessagePack"), "text": (b"\xdb\xff\xff\xff\xff", "no MessagePack"),
+             "deep": (b"\x91" * 100000 + b"\xc0", "must be"), "keys": (call(0.5, "submit_prefetch_task", []).replace(b"keys", b"kays"), "keys"),
+             "hash": (good[at].replace(b"chunk_hash", b"chunk_hush"), "chunk_hash"), "never": (b"\xc1", "no MessagePack"),
+             "nan": (call(float("nan"), "submit_prefetch_task", [1]), "t_mono"), "header": (pack({**HEADER, "magic": b"LMCU"}), "")}
+    with Folder() as folder:
+        path = f"{folder}/t.lct"
+
+        def given(data, **more):
+            with (gzip.open if random.random() < 0.3 else open)(path, "wb") as stream:
+                stream.write(data)
+            return planned(folder, job_of(folder, path, **more))
+        r, plan = given(framed(good))
+        check(r.rc == 0, r.err)
+        rows = plan["tables"]["caches"]["rows"]
+        check(plan["totals"]["block_tokens"] == 256 and
+              (plan["totals"]["blocks"], rows[0][0], rows[0][2], rows[0][3]) == defined(prompts, 256, 1 << 62), plan)
+        for row in rows[1:]:
+            check((row[2], row[3]) == defined(prompts, 256, row[0])[2:], row)
+        blocks = plan["totals"]["blocks"]
+        for name, (frame, says) in wrong.items():
+            data = framed(good[:at + 1] + [frame] + good[at + 1:])
+            r, _ = given(data)
+            check(r.rc != 0 and f"frame {at + 2}: " in r.err and says in r.err, f"{name}: {r}")
+            r, plan = given(data, lenient=True)
+            check(r.rc == 0 and plan["totals"]["blocks"] == blocks and "1 rows are wrong" in r.out, f"{name}: {r}")
+        for data, says in ((framed(good)[:-3], f"frame {len(good)}: is cut off"), (framed(good) + b"\0\0", "is cut off"),
+                           (framed(good) + b"\xff\xff\xff\xff", "says that it has 4294967295 bytes"),
+                           (framed(good) + b"\0\0\0\0x", "says that it has 0 bytes"),
+                           (framed(good) + b"\0\0\1\0x", "is cut off: 1 of its 256")):
+            r, _ = given(data)
+            check(r.rc != 0 and says in r.err, r)
+            r, plan = given(data, lenient=True)
+            check(r.rc == 0 and plan["totals"]["blocks"] == blocks and "1 rows are wrong" in r.out, r)
+        for change, says in (({"format_version": 2}, "another version"), ({"level": "mq"}, "another level")):
+            r, _ = given(framed([pack({**HEADER, **change})] + good[1:]))
+            check(r.rc != 0 and says in r.err, r)
 
 
 def test_cut():

@@ -13,7 +13,7 @@
 #include "core/numbers.h"
 #include "core/time_ns.h"
 
-enum { BLOCK_SIZES = 24, BLOCK_SIZES_ALL = (1 << BLOCK_SIZES) - 1 };
+enum { ARRIVALS_BINARY = 1, BLOCK_SIZES = 24, BLOCK_SIZES_ALL = (1 << BLOCK_SIZES) - 1 };
 
 #define NS_MAX (UINT64_C(1) << 62)
 
@@ -21,6 +21,8 @@ static const double rate_least = 0.001;
 
 static int arrivals_wrap(const struct arrivals *a, int rc, struct err *err)
 {
+	if (a->format == ARRIVALS_FRAMES)
+		return err_wrap(err, rc, "frame %" PRIu64, a->frames.number);
 	return err_wrap(err, rc, "line %" PRIu64, line_reader_number(a->lines));
 }
 
@@ -120,11 +122,15 @@ static int arrivals_line_next(struct arrivals *a, struct arrivals_line *row, str
 {
 	size_t length;
 	char *line;
-	int rc = arrivals_take(a, &line, &length, err);
+	int rc = a->format == ARRIVALS_FRAMES
+			 ? arrivals_frames_next(&a->frames, a->lines, row, &a->ids, err)
+			 : arrivals_take(a, &line, &length, err);
 
-	*row = (struct arrivals_line){.ns = 0};
-	a->ids.count = 0;
-	if (rc > 0)
+	if (a->format != ARRIVALS_FRAMES) {
+		*row = (struct arrivals_line){.ns = 0};
+		a->ids.count = 0;
+	}
+	if (rc > 0 && a->format != ARRIVALS_FRAMES)
 		rc = (a->format == ARRIVALS_REQUESTS
 			      ? arrivals_json_parse(line, length, row, &a->ids, err)
 			      : arrivals_table_row(a, line, length, row, err)) < 0
@@ -414,9 +420,13 @@ static int arrivals_look(struct arrivals *a, struct err *err)
 
 	if (rc < 0)
 		return rc;
+	if (rc > 0 && arrivals_frames_begin(piece, bytes))
+		first = ARRIVALS_BINARY;
 	if (!first)
 		return err_set(err, -EINVAL, "is empty");
-	a->format = first == '[' ? ARRIVALS_TURNS : ARRIVALS_TABLE;
+	a->format = first == ARRIVALS_BINARY ? ARRIVALS_FRAMES
+		    : first == '['           ? ARRIVALS_TURNS
+					     : ARRIVALS_TABLE;
 	if (first == '{')
 		rc = arrivals_look_object(a, err);
 	else if (a->format == ARRIVALS_TABLE && (rc = arrivals_reopen(a, err)) == 0)
@@ -496,6 +506,7 @@ void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_T
 static void arrivals_close_text(struct arrivals *a)
 {
 	sharegpt_close(&a->list);
+	arrivals_frames_close(&a->frames);
 	line_reader_close(a->lines);
 	a->lines = NULL;
 }

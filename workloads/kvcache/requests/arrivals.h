@@ -6,7 +6,7 @@
  *	TIMESTAMP,ContextTokens,GeneratedTokens                                   Azure: 2023-11-16 18:15:46.6805900, or
  *	                                                                          2024-05-12 00:00:00.001163+00:00
  *
- * Lines of JSON with times are known by their keys (sharegpt.h). What a text is shows in its first characters, before
+ * Lines of JSON with times are known by their keys (sharegpt.h), and frames of MessagePack (LMCache's .lct) by their magic. What a text is shows in its first characters, before
  * anything is said of options that it does not take. Blank lines are passed over.
  *
  * The turns of a list of conversations (sharegpt.h) are requests, too. They have no times, so they arrive one after the other at
@@ -56,7 +56,17 @@ struct arrival {
 
 struct line_reader;
 
-enum arrivals_format { ARRIVALS_TABLE, ARRIVALS_TURNS, ARRIVALS_REQUESTS };
+enum arrivals_format { ARRIVALS_TABLE, ARRIVALS_TURNS, ARRIVALS_REQUESTS, ARRIVALS_FRAMES };
+
+/* A text of frames while it is read. */
+struct arrivals_frames {
+	const char *piece; /* of the text that has not been looked at yet */
+	size_t left;
+	uint8_t *frame;
+	size_t bytes, room;
+	uint64_t number; /* of the frame, from 1 on */
+	bool ended;
+};
 
 /* What the whole text has, without cuts and windows; and what is left out of it: rows without
  * context, and what is cut. */
@@ -75,6 +85,7 @@ struct arrivals {
 	struct line_reader *lines; /* NULL: there are none */
 	enum arrivals_format format;
 	struct sharegpt list;
+	struct arrivals_frames frames;
 	struct arrivals_window window;
 	struct arrivals_totals totals;
 	bool counting; /* blocks: the first time that the text is read */
@@ -126,5 +137,13 @@ void arrivals_next(struct arrivals *a, struct arrival *out);
 int arrivals_table_header(struct arrivals *a, char *line, struct err *err);
 int arrivals_table_row(const struct arrivals *a, char *line, size_t length,
 		       struct arrivals_line *out, struct err *err);
+
+/* arrivals_frames.c. Whether a text that begins so is a storage trace of LMCache; and the next record
+ * of it that asks for a prompt's blocks. Returns 1, or 0 at the end, or a negative errno with a
+ * sentence that does not name the frame. The next call goes on behind it, or is at the end. */
+bool arrivals_frames_begin(const char *text, size_t bytes);
+int arrivals_frames_next(struct arrivals_frames *f, struct line_reader *text,
+			 struct arrivals_line *out, struct arrivals_ids *ids, struct err *err);
+void arrivals_frames_close(struct arrivals_frames *f);
 
 #endif

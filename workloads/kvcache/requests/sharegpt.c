@@ -87,7 +87,7 @@ static bool json_id(const char **text, uint64_t *id)
 	return !errno && (**text == ',' || **text == ']');
 }
 
-static int ids_room(struct arrivals_ids *ids, uint32_t count, struct err *err)
+int arrivals_ids_room(struct arrivals_ids *ids, uint32_t count, struct err *err)
 {
 	uint64_t *grown;
 
@@ -145,7 +145,8 @@ static const char *json_value(const char *line, int number)
 static int json_blocks(const cJSON *root, const char *line, const cJSON *list,
 		       struct arrivals_ids *ids, struct err *err)
 {
-	int count = cJSON_GetArraySize(list), number = 0, rc = ids_room(ids, (uint32_t)count, err);
+	int count = cJSON_GetArraySize(list), number = 0,
+	    rc = arrivals_ids_room(ids, (uint32_t)count, err);
 	const char *at;
 
 	for (const cJSON *other = root->child; other != list; other = other->next)
@@ -216,7 +217,7 @@ static int json_lookup(const cJSON *root, const cJSON *hashes, struct arrivals_l
 		return rc;
 	if (!cJSON_IsArray(hashes))
 		return err_set(err, -EINVAL, "\"chunk_hashes\" must be a list");
-	rc = ids_room(ids, (uint32_t)cJSON_GetArraySize(hashes), err);
+	rc = arrivals_ids_room(ids, (uint32_t)cJSON_GetArraySize(hashes), err);
 	cJSON_ArrayForEach(item, hashes)
 	{
 		if (rc == 0 && !json_hash(item, &ids->id[ids->count]))

@@ -42,6 +42,9 @@ struct arrivals_ids {
 	uint32_t count, room;
 };
 
+/* Room for so many, of which there are none yet. Returns 0 or -ENOMEM with a sentence. */
+int arrivals_ids_room(struct arrivals_ids *ids, uint32_t count, struct err *err);
+
 /* What a line says. */
 struct arrivals_line {
 	uint64_t ns, context, generate;

@@ -117,7 +117,7 @@ static const struct option rag_options[] = {
 static const struct option arrivals_options[] = {
 	OPT_TEXT(
 		"file", struct kv_arrivals_options, file, .def_text = "",
-		.help = "a trace of BurstGPT, Azure's inference service, Mooncake or Qwen, LMCache's log of lookups, or ShareGPT's conversations, plain or "
+		.help = "a trace of BurstGPT, Azure's inference service, Mooncake or Qwen, LMCache's log of lookups or storage trace (.lct), or ShareGPT's conversations, plain or "
 			"compressed by zstd or gzip; the ranks share its rows; ${VARIABLE} stands for that of "
 			"the environment"),
 	OPT_REAL("speed", struct kv_arrivals_options, speed, .def_real = 1, .min_real = 0.001,
