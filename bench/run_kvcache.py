@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmark of the phase kvcache, in two parts, for RESULTS.md.
+"""Benchmark of the phase kvcache, in three parts, for RESULTS.md.
 
-  bench/run_kvcache.py HAUL FOLDER [ROUNDS] [--only users|fio] [--seconds 60] [--depth 1] [--run 'chrt -f 10']
+  bench/run_kvcache.py HAUL FOLDER [ROUNDS] [--only users|fio|blocks] [--seconds 60] [--depth 1] [--run 'chrt -f 10']
 
 users   100,000 users of one rank who think for 8 to 16 s, on null://: the rate at which requests fall due beside the sum of
         1 / time to think, how late haul sees them, and processor time.
 fio     entries of 16 to 64 MiB written to direct://, and entries of 64 MiB read from there, beside fio, which writes and reads as
         many files of these sizes in the same pieces, with the same depth and one fsync per file.
+blocks  blocks of 64 KiB and 2 MiB of the profile serving (layout lmcache_fs), put and got on direct:// by one thread, beside fio,
+        which opens, writes or reads, and closes as many files of these sizes one after the other. haul asks for each block before,
+        and renames what it has written. Rates are those of the calls from the first to the last; processor time of gets has the
+        question, and fio's that of a stat.
 
 HAUL is the program. FOLDER is on the file system to measure and needs 5 GiB. Both sides run in turn; a ratio is the median over the
 rounds (5) of haul's value to fio's of the same round. --run: a command that starts each side, for a machine that has other
@@ -29,12 +33,12 @@ TOKENS = 512
 WRITES, STORED, READS = 64, 16, 192
 
 
-def run(o, job, name):
+def run(o, job, name, *more):
     """The results of a phase."""
     path, results = f"{o.folder}/job.json", f"{o.folder}/{name}.h5"
     with open(path, "w") as f:
         json.dump(job, f)
-    subprocess.run([*o.run, o.program, "run", path, "--results", results, "--force", "--quiet"], check=True,
+    subprocess.run([*o.run, o.program, "run", path, "--results", results, "--force", "--quiet", *more], check=True,
                    stdout=subprocess.DEVNULL)
     out = subprocess.run([o.program, "report", "--json", results], check=True, capture_output=True, text=True).stdout
     return json.loads(out)["phases"][0]
@@ -118,24 +122,83 @@ def beside_fio(o):
         print(f"{what:6} ratio  {statistics.median(ratios):.2f} CPU ({ratios[0]:.2f} to {ratios[-1]:.2f})")
 
 
+def at_s(time):
+    hours, minutes, seconds = time[11:-1].split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+
+
+def haul_blocks(o, layers, count, requests):
+    """Puts, and gets, per second; and processor seconds of the phase. The first request puts all blocks, and each later one gets them."""
+    shutil.rmtree(f"{o.folder}/haul", ignore_errors=True)
+    tokens = 256 * count
+    phase = {"profile": "serving", "model": {"layers": layers, "hidden": 1024, "heads": 1, "kv_heads": 1, "head_dim": 64}, "users": 1,
+             "served": 1, "threads": 1, "duration": "200 s", "verify": "none", "conversation": {"enabled": False},
+             "requests": requests, "prefix": {"probability": 1, "prompts": 1, "tokens_min": tokens, "tokens_max": tokens},
+             "templates": template(1, ("5 s", "5 s")),
+             "serving": {"layout": "lmcache_fs", "block_tokens": 256, "pending": 1 << 20, "context_max": 1 << 24}}
+    job = {"stores": {"d": {"uri": f"direct://{o.folder}/haul", "fsync": "none"}}, "phases": [{"kvcache": phase}]}
+    p = run(o, job, "read", "--op-log", f"{o.folder}/ops.tsv", "--op-log-rows", str(1 << 18))
+    if p["measures"]["entry_writes"] != count:
+        raise RuntimeError(f"{p['measures']['entry_writes']} of {count} blocks were written in time")
+    ends = {}
+    with open(f"{o.folder}/ops.tsv") as log:
+        for row in (line.split("\t") for line in log if line[0].isdigit()):
+            first, last = ends.get(row[2], (at_s(row[9]), 0))
+            ends[row[2]] = first, at_s(row[12])
+    put = count / (ends["COMMIT"][1] - ends["BEGIN"][0])
+    return put, count / p["latency_ns"]["fetch"]["p50"] * 1e9, cpu_s(p)
+
+
+def fio_files(o, size, count, what):
+    """Files per second, and processor seconds of one."""
+    args = [*o.run, "fio", "--name=x", f"--directory={o.folder}/fio", f"--bs={size}", f"--filesize={size}", f"--nrfiles={count}",
+            "--openfiles=1", "--file_service_type=sequential", "--invalidate=0", "--fallocate=none", "--thread", "--output-format=json",
+            "--rw=" + ("write" if what == "write" else "read"), *(["--ioengine=filestat"] if what == "stat" else ["--direct=1"])]
+    if what == "write":
+        shutil.rmtree(f"{o.folder}/fio", ignore_errors=True)
+        os.makedirs(f"{o.folder}/fio")
+        args += ["--create_on_open=1", "--refill_buffers=1"]
+    result = json.loads(subprocess.run(args, check=True, capture_output=True, text=True).stdout)["jobs"][0]
+    return count / max(result["job_runtime"] / 1e3, 1e-3), (result["usr_cpu"] + result["sys_cpu"]) / 100 * result["job_runtime"] / 1e3 / count
+
+
+def blocks(o):
+    for size, layers, count in ((64 << 10, 1, 6000), (2 << 20, 32, 500)):
+        rows = []
+        for _ in range(o.rounds):
+            few, gets = count // 8, 8
+            put, get, all_s = haul_blocks(o, layers, count, 1 + gets)
+            written = fio_files(o, size, count, "write")
+            once_s, base_s = haul_blocks(o, layers, count, 2)[2], haul_blocks(o, layers, few, 2)[2]
+            get_s = (all_s - once_s) / (gets - 1) / count
+            put_s = (once_s - base_s) / (count - few) - get_s
+            read, stat = fio_files(o, size, count, "read"), fio_files(o, size, count, "stat")
+            base = haul_blocks(o, layers, few, "never")[2]
+            rows.append((put, written[0], put / written[0], put_s * 1e6, written[1] * 1e6,
+                         get, read[0], get / read[0], get_s * 1e6, (read[1] + stat[1]) * 1e6))
+        v = [statistics.median(column) for column in zip(*rows)]
+        for what, (ours, theirs, ratio, cpu, fio_cpu) in (("put", v[:5]), ("get", v[5:])):
+            print(f"{size >> 10:5} KiB {what}: haul {ours:.0f}, fio {theirs:.0f} per second, {ratio:.2f}; {cpu:.0f} and {fio_cpu:.0f} us of a "
+                  f"core, {cpu / fio_cpu:.2f}", flush=True)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("program")
     p.add_argument("folder", type=os.path.abspath)
     p.add_argument("rounds", type=int, nargs="?", default=5)
-    p.add_argument("--only", choices=("users", "fio"))
+    p.add_argument("--only", choices=("users", "fio", "blocks"))
     p.add_argument("--seconds", type=int, default=60)
     p.add_argument("--depth", type=int, default=1, help="of the part users: operations of each of the two I/O threads")
     p.add_argument("--run", type=shlex.split, default=[])
     o = p.parse_args()
     os.makedirs(o.folder, exist_ok=True)
     try:
-        if o.only != "fio":
-            users(o)
-        if o.only != "users":
-            beside_fio(o)
+        for part in (users, beside_fio, blocks):
+            if o.only in (None, {users: "users", beside_fio: "fio", blocks: "blocks"}[part]):
+                part(o)
     finally:
-        for name in ("haul", "fio", "job.json", "trace.csv", "users.h5", "write.h5", "read.h5"):
+        for name in ("haul", "fio", "job.json", "trace.csv", "users.h5", "write.h5", "read.h5", "ops.tsv"):
             path = f"{o.folder}/{name}"
             if os.path.isdir(path):
                 shutil.rmtree(path)
