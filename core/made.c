@@ -97,20 +97,41 @@ static bool record_is(const char *path)
 	return n == 0 || (n > 0 && owner_text_is(text, (size_t)n));
 }
 
+/* Takes the folder away under a drawn name, so that a kill before its end leaves one that is known as haul's without its record, too.
+ * Where a file system renames no folders, under its own. */
+static int take_away(const char *folder)
+{
+	char ending[PART_ENDING_BYTES], part[PATH_MAX], record[PATH_MAX];
+	int rc;
+
+	part_ending(ending, PART_OF_OBJECT, part_draw());
+	if (is_drawn(folder) || snprintf(part, sizeof(part), "%s%s", folder, ending) >= PATH_MAX ||
+	    rename(folder, part) < 0)
+		snprintf(part, sizeof(part), "%s", folder);
+	if (record_path(record, part) < 0)
+		return -ENAMETOOLONG;
+	rc = record_alone(part) ? 0 : -ENOTEMPTY;
+	if (rc == 0) {
+		unlink(record);
+		rc = TEMP_FAILURE_RETRY(rmdir(part)) < 0 ? -errno : 0;
+	}
+	/* Another run has put something there meanwhile. */
+	if (rc == -ENOTEMPTY || rc == -EEXIST) {
+		record_put(part);
+		if (strcmp(part, folder) != 0)
+			(void)!rename(part, folder);
+	}
+	return rc;
+}
+
 int made_remove(const char *folder)
 {
 	char path[PATH_MAX];
-	int rc;
 
 	if (record_path(path, folder) < 0 || !record_alone(folder) ||
 	    !(is_drawn(folder) || record_is(path)))
 		return -ENOTEMPTY;
-	unlink(path);
-	rc = TEMP_FAILURE_RETRY(rmdir(folder)) < 0 ? -errno : 0;
-	/* Another run has put something there meanwhile. */
-	if (rc == -ENOTEMPTY || rc == -EEXIST)
-		record_put(folder);
-	return rc;
+	return take_away(folder);
 }
 
 static void made_remove_part(void *argument, const char *part)

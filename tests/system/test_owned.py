@@ -85,6 +85,26 @@ def test_killed_at_any_step():
                 check(r.rc == 0 and tree(folder) == [], f"{kind} killed at step {step} with {left}: {r}: {tree(folder)}")
 
 
+@matrix
+def test_clean_killed_at_any_step():
+    """Of those by which `clean` removes what a run has made: the next one leaves nothing."""
+    for kind in KEPT if FULL else random.sample(KEPT, 1):
+        with Folder() as folder:
+            def cleaned(**env):
+                write_job(folder, job_of(kind, folder))
+                r = mpi(2, "run", "job.json", "--force", cwd=folder)
+                check(r.rc == 0, f"{kind}: {r}")
+                mpi(1, "clean", "job.json", cwd=folder, env={"LD_PRELOAD": FAULTS, "HAUL_FAULT_PATH": f"{folder}/a", **env})
+                return tree(folder)
+            check(cleaned(HAUL_FAULT_LOG=f"{folder}/steps") == [], f"{kind}: {tree(folder)}")
+            steps = list(open(f"{folder}/steps"))
+            # At the end the folders go, each in a few steps.
+            for step in [random.randrange(len(steps)) for _ in range(4)] + list(range(len(steps)))[-12 if FULL else -3:]:
+                left = cleaned(HAUL_FAULT=f"step:{step + 1}:kill")
+                r = alone("clean", "job.json", cwd=folder)
+                check(r.rc == 0 and tree(folder) == [], f"{kind}: clean killed before {steps[step]} with {left}: {r}: {tree(folder)}")
+
+
 def shape(path):
     """What a path is, and what it holds."""
     st = os.lstat(path)
