@@ -135,6 +135,7 @@ struct request_key {
 	int32_t status;
 	const char *why; /* in the store's words, or NULL. Static */
 	bool again;      /* the next attempt asks for it again; used by the queue and the backend */
+	bool version;    /* filled in: it stays as a version, since the store keeps those */
 };
 
 /* The outcome of a request. Complete when the queue gives the request back. */

@@ -204,6 +204,7 @@ struct phase_context {
 enum { CLEAN_TEXT_BYTES = 4096 };
 struct clean_counts {
 	uint64_t removed, removed_bytes; /* objects */
+	uint64_t versions;               /* of them, those that the store keeps as versions */
 	uint64_t parts;                  /* unfinished files removed */
 	uint64_t uploads;                /* unfinished uploads dropped */
 	uint64_t kept;                   /* left because they are not as haul made them */

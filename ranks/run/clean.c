@@ -20,6 +20,10 @@ static void clean_message(struct run *run, const struct clean_counts *counts)
 	n = (size_t)snprintf(out, room, "removed %s, %s",
 			     units_counted(count, counts->removed, "file"),
 			     units_bytes_decimal(bytes, (double)counts->removed_bytes));
+	if (counts->versions)
+		n += (size_t)snprintf(out + n, room - n,
+				      "; the bucket keeps %s of what was removed",
+				      units_counted(count, counts->versions, "version"));
 	if (counts->parts)
 		n += (size_t)snprintf(out + n, room - n, "; removed %s",
 				      units_counted(count, counts->parts, "unfinished file"));

@@ -87,5 +87,26 @@ def test_uploads_cannot_be_listed():
         check(at.keys() == [] and at.uploads() == left, f"{at.keys()} {at.uploads()}")
 
 
+def test_versions_that_stay():
+    """Of what was removed, in a bucket that keeps versions, are counted."""
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        at = Bucket(rgw, folder, "s3")
+        for kept in False, True:
+            if kept:
+                at.client.put_bucket_versioning(Bucket=at.name, VersioningConfiguration={"Status": "Enabled"})
+            at.job([io("write", folder="a/whole", objects=3, size=1 * MIB)])
+            r = mpi(2, "run", "job.json", "--force", cwd=folder, env=at.env)
+            check(r.rc == 0, f"{r}")
+            made = [key for key in at.keys() if not key.rsplit("/", 1)[-1].startswith(".haul")]
+            r = alone("clean", "job.json", cwd=folder, env=at.env)
+            check(r.rc == 0 and at.keys() == [] and made, f"{r} {made}")
+            check(f"the bucket keeps {len(made)} versions of what was removed" in r.out + r.err if kept else "version" not in r.out + r.err, f"{made}: {r}")
+            there = at.client.list_object_versions(Bucket=at.name)
+            left = {v["Key"] for v in there.get("Versions", [])}
+            check((set(made) <= left) == kept, f"{made} {left}")
+        for v in there["Versions"] + there["DeleteMarkers"]:
+            at.client.delete_object(Bucket=at.name, Key=v["Key"], VersionId=v["VersionId"])
+
+
 if __name__ == "__main__":
     main()

@@ -21,7 +21,7 @@ KINDS = {
     "together": [{"checkpoint": {**CHECKPOINT, "layout": "shared", "framing": "raw"}}],
     "kvcache": [{"kvcache": {"model": {"layers": 1, "hidden": 64, "heads": 1, "kv_heads": 1, "head_dim": 64}, "users": 4, "requests": 20,
                              "folder": "p/q/kv", "tiers": [{"kind": "cpu", "capacity": "1 MiB"}, {"store": "d", "capacity": "16 MiB"}]}}],
-    "replay": [{"replay": {"store": "d", "trace": TRACE, "size_scale": 0.00001, "folder": "p/r/s"}}],
+    "replay": [{"replay": {"store": "d", "trace": TRACE, "size_scale": 0.00001, "speed": 0, "folder": "p/r/s"}}],
     "vector": [{"vector": {**VECTOR, "operation": "build"}},
                {"vector": {**VECTOR, "operation": "search", "list": 30, "count": 0, "inserts": 800, "deletes": 500, "merge_at": 65,
                            "merges": 1, "rate": 300, "spread": "segments"}}],

@@ -469,19 +469,39 @@ def test_node_dies():
             CLUSTER.revive(3)
 
 
+PUBLISH_S = 2
+
+
+def lost_at(site):
+    """The seconds of the training that went on when its node was lost, and are in no results."""
+    with h5py.File(site.results()) as f:
+        last = list(f["phases"].values())[-1].attrs
+        return site.struck - last["started"] / 1e9 - last["wall_seconds"]
+
+
+def strike(site, i, holds, what):
+    """Kills node i of a site's run at a drawn moment behind the one at which that holds."""
+    site.until(holds, what, 300)
+    time.sleep(random.random() * 2 * PUBLISH_S)
+    site.struck = time.time()
+    CLUSTER.fail(i)
+
+
 def lose_node(i, status, expected, **more):
-    """A training of many epochs loses node i: returns the site's log and the phases of each results file, in the order of the runs."""
-    with Site(epochs=40, endless="/tiny.[0-9].h5*|*/tiny.[0-9][0-9].h5") as site:
-        site.submit(SMALL, "--nodes=3", "--no-kill", NODES="2", PUBLISH="2 s", **more)
-        site.until(lambda: ("train", "running") in phases(site.results()), "a publication while the training runs")
-        CLUSTER.fail(i)
+    """A training of 60 epochs, of which the first run has no end, loses node i: returns the site's log and the phases of each results
+    file, in the order of the runs."""
+    with Site(epochs=60, endless="/tiny.[0-9].h5*|*/tiny.[0-9][0-9].h5") as site:
+        site.submit(SMALL, "--nodes=3", "--no-kill", NODES="2", PUBLISH=f"{PUBLISH_S} s", **more)
+        strike(site, i, lambda: ("train", "running") in phases(site.results()), "a publication while the training runs")
         try:
-            CLUSTER.wait(site.job, 240)
+            CLUSTER.wait(site.job, 400)
             found = [phases(path) for path in (site.results(), site.results(".1")) if os.path.exists(path)]
             log = site.log()
             check(f"lost during the run: n{i}" in log, log)
             check([f[-1][1] for f in found] == expected, f"{found}\n{log}")
             check(int(CLUSTER.show(site.job)["ExitCode"].split(":")[0]) == status, f"{CLUSTER.show(site.job)}\n{log}")
+            # And as long as a slow machine publishes.
+            check(lost_at(site) <= PUBLISH_S + 2, f"{lost_at(site)} s are lost\n{log}")
             return log
         finally:
             CLUSTER.revive(i)
@@ -494,20 +514,31 @@ def test_lost_node_and_spare():
     check("with a spare one in the place of what was lost" in log, log)
 
 
+def trained(site):
+    """What haul says of a site's results, the repeats of the training that are done, and what each of them has counted."""
+    found = report(site.results())
+    done = [p for p in found["phases"] if p["name"] == "train" and p["status"] == "done"]
+    return found, [p["repeat"] for p in done], [{n: p["measures"][n] for n in ("samples", "steps", "logical_bytes", "opens")} for p in done]
+
+
 @long
 def test_lost_node_in_a_series():
-    """The series goes on with the spare node: repeats that ended are kept, each is there once."""
-    with Site(epochs=8) as site:
-        site.submit(SMALL, "--nodes=3", "--no-kill", NODES="2", PUBLISH="2 s", EXTRA="--repeat 4")
-        site.until(lambda: ("train", "running") in phases(site.results())[2:], "a publication of the second repeat")
-        CLUSTER.fail(2)
+    """The series goes on with the spare node: repeats that ended are kept, each is there once, and its figures are those of a
+    series that lost none."""
+    with Site(epochs=60) as site, Site(epochs=60) as whole:
+        series = ("--nodes=3", "--no-kill"), {"NODES": "2", "PUBLISH": f"{PUBLISH_S} s", "EXTRA": "--repeat 4"}
+        whole.submit(SMALL, *series[0], **series[1])
+        whole.ended(0, 300)
+        site.submit(SMALL, *series[0], **series[1])
+        strike(site, 2, lambda: ("train", "running") in phases(site.results())[2:], "a publication of the second repeat")
         try:
-            CLUSTER.wait(site.job, 240)
-            found, log = report(site.results()), site.log()
+            CLUSTER.wait(site.job, 300)
+            found, repeats, counts = trained(site)
+            log = site.log()
             check("goes on with the runs that are left" in log and not os.path.exists(site.results(".1")), log)
-            repeats = [p["repeat"] for p in found["phases"] if p["name"] == "train" and p["status"] == "done"]
             check(repeats == [1, 2, 3, 4] and found["resumed"] == 1 and found["resumed_after"] >= 1, f"{repeats} {log}")
             check(all(p["status"] == "done" for p in found["phases"]), log)
+            check(counts == trained(whole)[2] and counts[0]["steps"] > 0, f"{counts} of {trained(whole)[2]}")
         finally:
             CLUSTER.revive(2)
 

@@ -63,6 +63,7 @@ void batch_delete_flush(struct batch_delete *r)
 		snprintf(o.key, sizeof(o.key), "%s", r->keys[i].key);
 		one.answer.status = r->keys[i].status;
 		one.answer.why = r->keys[i].why;
+		r->versions += one.answer.status == 0 && r->keys[i].version;
 		one.batch.keys = NULL;
 		one.batch.count = 0;
 		r->removed(r->argument, &one, r->bytes[i]);
@@ -511,12 +512,14 @@ int clean_kept(struct clean *c, uint64_t *kept)
 /* Adds the work of all ranks. */
 static int clean_add(const struct clean *c, struct clean_counts *counts)
 {
-	uint64_t words[CLEAN_WORDS];
+	uint64_t words[CLEAN_WORDS + 1] = {0};
 	int rc;
 
 	for (unsigned i = 0; i < CLEAN_WORDS; i++)
 		words[i] = crew_count(&c->crew, i);
-	rc = group_allreduce(c->crew.group, MERGE_SUM, words, CLEAN_WORDS);
+	for (unsigned i = 0; i < CLEAN_THREADS; i++)
+		words[CLEAN_WORDS] += c->deletes[i].versions;
+	rc = group_allreduce(c->crew.group, MERGE_SUM, words, CLEAN_WORDS + 1);
 	if (rc < 0)
 		return rc;
 	counts->removed += words[CLEAN_REMOVED];
@@ -527,6 +530,7 @@ static int clean_add(const struct clean *c, struct clean_counts *counts)
 	counts->absent += words[CLEAN_ABSENT];
 	counts->folders += words[CLEAN_FOLDERS];
 	counts->failed += words[CLEAN_FAILED];
+	counts->versions += words[CLEAN_WORDS];
 	counts->remain += c->remain;
 	if (!counts->kept_name[0] && c->kept_name[0])
 		snprintf(counts->kept_name, sizeof(counts->kept_name), "%.*s/%.*s", URI_BYTES - 1,

@@ -22,6 +22,7 @@ struct batch_delete {
 	uint32_t count;           /* waiting to be removed */
 	void (*removed)(void *argument, const struct request *req, uint64_t bytes);
 	void *argument;
+	uint64_t versions; /* so many were removed, and stay as versions */
 };
 
 /* removed is called once for each added key, in batch_delete_add or batch_delete_flush. The request

@@ -133,6 +133,9 @@ int s3_delete_element(struct http_slot *s, const char *path, const char *text)
 	if (strcmp(path, "DeleteResult/Deleted/Key") == 0 ||
 	    strcmp(path, "DeleteResult/Error/Key") == 0) {
 		memcpy(s->text, text, strlen(text) + 1);
+	} else if (strcmp(path, "DeleteResult/Deleted/DeleteMarker") == 0) {
+		/* The code of no error: what is deleted is hidden by a marker. */
+		memcpy(a->code, "version", sizeof("version") * (strcmp(text, "true") == 0));
 	} else if (strcmp(path, "DeleteResult/Error/Code") == 0 ||
 		   strcmp(path, "Error/Code") == 0) {
 		a->code[0] = '\0';
@@ -144,6 +147,7 @@ int s3_delete_element(struct http_slot *s, const char *path, const char *text)
 			k->status = 0;
 			k->why = NULL;
 			k->again = false;
+			k->version = a->code[0];
 		} else if (k) {
 			fault_of_key(s, k, a->code);
 		}
