@@ -148,6 +148,27 @@ slurm_cores()
 	cores=$((cpus / threads))
 }
 
+# slurm_check_numa CORES: on nodes like this one, of an HPE Cray system with several network cards, each rank's cores must be of one
+# NUMA domain, or Cray MPICH ends all ranks at its beginning, unless it is told to choose cards in another way.
+slurm_check_numa()
+{
+	local sys=${SYSFS:-/sys} domains each ranks rank straddles
+	[[ $(compgen -G "$sys/class/net/hsn*" | wc -l) -gt 1 && ${MPICH_OFI_NIC_POLICY:-NUMA} = NUMA && $(slurm_mpi) = cray_shasta ]] || return 0
+	domains=$(cat "$sys"/devices/system/node/node*/cpulist 2>/dev/null | grep -c .)
+	each=$(($1 / (domains > 0 ? domains : 1)))
+	for ((ranks = RANKS_PER_NODE; ranks > 0 && each > 0; ranks--)); do
+		straddles=
+		for ((rank = 0; rank < ranks; rank++)); do
+			((rank * ($1 / ranks) / each == ((rank + 1) * ($1 / ranks) - 1) / each)) || straddles=yes
+		done
+		[ -n "$straddles" ] || break
+	done
+	[ "$ranks" != "$RANKS_PER_NODE" ] && [ "$each" -gt 0 ] || return 0
+	[ "$ranks" -gt 0 ] || ranks=$domains
+	batch_say "RANKS_PER_NODE: some of $RANKS_PER_NODE ranks on $1 cores would lie in two of $domains NUMA domains, which Cray MPICH refuses; $ranks fit"
+	return 2
+}
+
 # slurm_bind: sets bind. Where a core has several hardware threads, Slurm counts each as a CPU. A
 # rank gets whole cores with all their threads.
 slurm_bind()
@@ -159,6 +180,7 @@ slurm_bind()
 		slurm_cores
 		share=$((cores / RANKS_PER_NODE))
 		if [ "$share" -gt 0 ]; then
+			slurm_check_numa "$cores" || return
 			bind=(--cpu-bind=cores -c $((share * threads)))
 		else
 			batch_say "$RANKS_PER_NODE ranks on $cores cores: they are not bound"
@@ -254,6 +276,7 @@ slurm_check_bind()
 	cores)
 		[ "$1" = 0 ] || [ $(($1 / $2)) -ge "$RANKS_PER_NODE" ] ||
 			batch_say "check: $RANKS_PER_NODE ranks per node on $(($1 / $2)) cores: they will not be bound"
+		slurm_check_numa $(($1 / $2))
 		;;
 	esac
 }

@@ -136,9 +136,47 @@ for right in "EXTRA=--ignore-space --strict --repeat 3" "PUBLISH=" "PUBLISH=30 s
 	tried slurm/unet3d_small.sh "--nodes=2" "${small[@]}" EXTRA=--ignore-space "$right"
 	check "check: right: $right" status_is 0
 done
+# Twenty that are drawn: a time that RESERVE leaves nothing of, an option or a value that haul has not, a binding that the nodes have
+# not, a launcher's interface and a file system that are not there; and as many right ones of the same kinds.
+for i in {1..20}; do
+	seconds=$((RANDOM % 170 + 10)) cpu=$((RANDOM % 208)) word=x$RANDOM
+	printf -v short '%d:%02d:%02d' 0 $((seconds / 60)) $((seconds % 60))
+	case $((i % 7)) in
+	0) wrong="--time=$short" ;;
+	1) wrong="-t $((RANDOM % 10 + 1))" with="RESERVE=$((RANDOM % 100 + 600))" ;;
+	2) with="EXTRA=--ignore-space --$word" ;;
+	3) with="EXTRA=--ignore-space --set train.$word=3" ;;
+	4) with="BIND=$cpu,$((RANDOM % 100 + 208))" ;;
+	5) with="BIND=$cpu$(printf ',%d' $(seq $((RANDOM % 3 + 2))))" ;;
+	6) [ $((RANDOM % 2)) = 0 ] && with="MPI=$word" || with="ON=$word" ;;
+	esac
+	tried slurm/unet3d_small.sh "--nodes=2 ${wrong:-}" "${small[@]}" "${with:-NODES=2}"
+	check "check: drawn, wrong: ${wrong:-} ${with:-}" status_is 2
+	rights=("--time=0:$((RANDOM % 30 + 20)):00|RESERVE=$((RANDOM % 180))" "-t $((RANDOM % 30 + 20))|BIND=$cpu,$(((cpu + 1) % 208))"
+		"|EXTRA=--ignore-space --set train.epochs=$((RANDOM % 5 + 1))" "|MPI=pmi2")
+	right=${rights[i % 4]}
+	tried slurm/unet3d_small.sh "--nodes=2 ${right%%|*}" "${small[@]}" "${right#*|}"
+	check "check: drawn, right: $right" status_is 0
+	unset wrong with right
+done
 check "check: it names what it cannot see" said_once "check: not seen from here: .*how fast the storage is"
 tried slurm/unet3d_small.sh "--nodes=2" "${small[@]}" RANKS_PER_NODE=105
 check "check: more ranks than cores are told" said_once "105 ranks per node on 104 cores: they will not be bound"
+# An HPE Cray system with four network cards and NUMA domains on each node, as 104 of 112 cores are the job's.
+mkdir -p sys/class/net/hsn{0,1,2,3} sys/devices/system/node/node{0,1,2,3}
+for domain in 0 1 2 3; do
+	echo "$((domain * 28))-$((domain * 28 + 27))" >"sys/devices/system/node/node$domain/cpulist"
+done
+cray=(SYSFS="$work/sys" MPI=cray_shasta)
+tried slurm/unet3d_small.sh "--nodes=2" "${small[@]}" "${cray[@]}" RANKS_PER_NODE=12
+check "check: ranks in two NUMA domains are refused" status_is 2
+check "check: with the number that fits" said_once "12 ranks on 104 cores would lie in two of 4 NUMA domains, which Cray MPICH refuses; 8 fit"
+tried slurm/unet3d_small.sh "--nodes=2" "${small[@]}" "${cray[@]}"
+check "check: two ranks on four domains, too" said_once "2 ranks on 104 cores would lie in two of 4 NUMA domains, .*; 4 fit"
+for right in RANKS_PER_NODE=8 RANKS_PER_NODE=4 MPICH_OFI_NIC_POLICY=BLOCK MPI=pmi2 SYSFS=/none; do
+	tried slurm/unet3d_small.sh "--nodes=2" "${small[@]}" "${cray[@]}" RANKS_PER_NODE=12 "$right"
+	check "check: right on such nodes: $right" status_is 0
+done
 tried flux/unet3d_small.sh "-N 2" "${small[@]}" BIND=1,2
 check "check: a binding that Flux has not" said_once "BIND: \"1,2\" is not one of cores, none"
 check "check makes nothing" test -z "$(ls data)"
