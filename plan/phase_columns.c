@@ -82,6 +82,17 @@ static double column_total_seconds(const void *row, int which)
 	return d->epochs ? d->total_seconds : d->seconds;
 }
 
+static double column_creates(const void *row, int which)
+{
+	(void)which;
+	return plan_creates(row);
+}
+
+static bool column_has_creates(const void *row)
+{
+	return plan_creates(row) > 0;
+}
+
 /* What the phase asks for at an AU of 100 %, and at its target; of all nodes, and of one. */
 enum { DEMAND_OPENS = 1, DEMAND_NODE = 2, DEMAND_TARGET = 4 };
 
@@ -123,6 +134,7 @@ const struct column plan_phase_columns[] = {
 	DEMAND(U64, samples_dropped, "samples_dropped", SAID(1, "% dropped"), .noun = "sample"),
 	DEMAND(REAL, bytes_per_rank, "bytes_per_rank"),
 	DEMAND(REAL, bytes, "bytes"),
+	VALUE("creates_per_gigabyte", column_creates, 0, .when = column_has_creates),
 	DEMAND(REAL, seconds, "seconds_per_epoch", .when = column_has_epochs),
 	DEMAND(REAL, seconds, "seconds", .when = column_has_none),
 	VALUE("total_seconds", column_total_seconds, 0),

@@ -74,6 +74,16 @@ struct plan_phase {
 	struct phase_store stores[PHASE_STORES_MAX];
 	struct plan_told told; /* what the workload reports besides its demand */
 };
+/* Files that a phase makes with each GB of data; 0: it makes no data. */
+static inline double plan_creates(const struct plan_phase *p)
+{
+	const struct workload *workload = p->phase->section->owner;
+
+	return workload->generating && p->demand.bytes > 0
+		       ? (double)p->demand.files * 1e9 / p->demand.bytes
+		       : 0;
+}
+
 struct plan {
 	uint32_t ranks, nodes, phase_count;
 	struct arena arena; /* owns what workloads report */

@@ -16,6 +16,8 @@ static char *rows_value_text(char text[UNITS_TEXT_BYTES], double value, const ch
 {
 	if (strcmp(unit, "bytes") == 0)
 		return units_bytes_decimal(text, value);
+	if (strcmp(unit, "bytes/s") == 0)
+		return units_rate(text, value);
 	if (strcmp(unit, "s") == 0)
 		return units_time(text, value);
 	if (strcmp(unit, "ns") == 0)

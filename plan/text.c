@@ -226,6 +226,9 @@ static void put_moves(FILE *out, const struct plan *plan)
 		fprintf(out, "%-11s%s", label, plan->phases[i].phase->name);
 		if (d->bytes > 0)
 			fprintf(out, " · %s", units_bytes_decimal(text, d->bytes));
+		if (plan_creates(&plan->phases[i]) >= LEAST_RATE / 10)
+			fprintf(out, " · %s creates/s at each GB/s",
+				units_short(text, plan_creates(&plan->phases[i])));
 		if (d->seconds > 0)
 			fprintf(out, " · at its rate %s", units_time(text, d->seconds));
 		if (d->seconds_limit > 0)

@@ -16,21 +16,27 @@ static const char text[] =
 	"\"phases\":[{\"generate\":{}},{\"train\":{\"epochs\":5,\"batch\":7,\"compute\":\"93.254 ms\","
 	"\"loader\":{\"workers\":4}%s}}]}";
 
-static void row_of(struct scaling_row *row, const char *more, uint32_t nodes,
-		   const struct scaling_limits *limits)
+static void plan_of(struct plan *plan, struct job *job, const char *more, uint32_t nodes)
 {
 	struct err err = {0};
-	struct plan plan;
-	struct job job;
 	char json[1024];
 
 	snprintf(json, sizeof(json), text, more);
 	CU_ASSERT_EQUAL_FATAL(
-		job_parse(&job, plan_schema(), "job", json, strlen(json), NULL, 0, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(plan_scale(&job, nodes * 12, nodes, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(plan_check(&job, nodes * 12, nodes, true, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(plan_make(&plan, &job, nodes * 12, nodes, &err), 0);
-	plan.node_memory_bytes = 825e9;
+		job_parse(job, plan_schema(), "job", json, strlen(json), NULL, 0, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(plan_scale(job, nodes * 12, nodes, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(plan_check(job, nodes * 12, nodes, true, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(plan_make(plan, job, nodes * 12, nodes, &err), 0);
+	plan->node_memory_bytes = 825e9;
+}
+
+static void row_of(struct scaling_row *row, const char *more, uint32_t nodes,
+		   const struct scaling_limits *limits)
+{
+	struct plan plan;
+	struct job job;
+
+	plan_of(&plan, &job, more, nodes);
 	scaling_row(row, &plan, limits);
 	plan_free(&plan);
 	job_free(&job);
@@ -39,6 +45,36 @@ static void row_of(struct scaling_row *row, const char *more, uint32_t nodes,
 static void near(double value, double wanted)
 {
 	CU_ASSERT_DOUBLE_EQUAL(value, wanted, fabs(wanted) * 1e-6);
+}
+
+static double total_of(const struct plan_phase *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->told.total_count; i++)
+		if (strcmp(p->told.totals[i].name, name) == 0)
+			return p->told.totals[i].value;
+	return NAN;
+}
+
+/* Memory that haul does not take, but the loader which it imitates; the rate of one of its workers; files of each GB. 4 workers build
+ * 2 batches of 7 ahead, on any number of nodes. */
+static void test_loader(void)
+{
+	static const uint32_t nodes[] = {1, 512, 10000};
+
+	for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+		struct plan plan;
+		struct job job;
+
+		plan_of(&plan, &job, "", nodes[i]);
+		near(total_of(&plan.phases[1], "loader_bytes_per_node"),
+		     12 * 4 * 2 * 7 * 146600628.0);
+		near(total_of(&plan.phases[1], "bytes_per_second_per_worker"),
+		     7 * 146600628.0 / 0.093254 / 4);
+		near(plan_creates(&plan.phases[0]), 1e9 / 146600628.0);
+		CU_ASSERT_EQUAL(plan_creates(&plan.phases[1]), 0);
+		plan_free(&plan);
+		job_free(&job);
+	}
 }
 
 /* 12 ranks read 7 samples each per 93.254 ms: 132 GB/s per node. The NICs of a node give 200 GB/s,
@@ -157,6 +193,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"rows", test_rows},
+		{"the loader that is imitated", test_loader},
 		{"what is not known", test_unknown},
 		{"numbers of nodes", test_numbers_of_nodes},
 		{"rates", test_rates},

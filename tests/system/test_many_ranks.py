@@ -232,4 +232,36 @@ def test_many_nodes():
     check(means[1] <= 1.05 * means[0], f"{means[0]:.0f} calls per rank on 4 nodes, {means[1]:.0f} on 16")
 
 
+@matrix
+def test_plan_at_scale():
+    """What the plan says of one worker, of the files of each GB and of what is moved, is what a run has; and it is the same for as many
+    ranks of each node on 512 and 10,000 nodes."""
+    batch, workers, compute_s, sample = 2, 2, 0.25, 10000
+    with Folder() as folder:
+        write_job(folder, {"seed": 3, "stores": {"d": {"uri": "null://"}},
+                           "dataset": {"store": "d", "format": "raw", "files_per_rank": 8, "sample_bytes": sample},
+                           "phases": [{"generate": {}}, {"train": {"batch": batch, "compute": compute_s, "epochs": 1, "loader": {"workers": workers}}}]})
+
+        def planned(*size):
+            r = alone("plan", "job.json", "--json", *size, cwd=folder)
+            check(r.rc == 0, f"{r}")
+            return json.loads(r.out)["phases"]
+        each = set()
+        for ranks in (4, 16, 64) if FULL else (4, 16):
+            r = mpi(ranks, "run", "job.json", "--force", cwd=folder)
+            check(r.rc == 0, f"{ranks}: {r}")
+            made, trained = report(f"{folder}/results.h5")["phases"]
+            made, trained = made["measures"], trained["measures"]
+            generate, train = planned("--nodes", 1, "--ranks-per-node", ranks)
+            near(generate["creates_per_gigabyte"] * made["bytes_written"] / 1e9, generate["files"], 0.05 * generate["files"], f"{ranks}: creates")
+            near(train["totals"]["bytes_per_second_per_worker"] * trained["steps"] * compute_s * workers, trained["bytes_read"] / ranks,
+                 0.05 * trained["bytes_read"] / ranks, f"{ranks}: of a worker")
+            near(train["bytes"], trained["bytes_read"], 0.05 * trained["bytes_read"], f"{ranks}: bytes")
+            near(train["totals"]["loader_bytes_per_node"], ranks * workers * 2 * batch * sample, 1, f"{ranks}: loader")
+            for nodes in 1, 512, 10000:
+                totals = planned("--nodes", nodes, "--ranks-per-node", ranks)[1]["totals"]
+                each.add((round(totals["bytes_per_second_per_worker"]), round(totals["loader_bytes_per_node"] / ranks)))
+        check(len(each) == 1, f"{each}")
+
+
 main()

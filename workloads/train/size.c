@@ -498,6 +498,31 @@ static int size_tell_checkpoints(const struct job *job, const struct job_phase *
 	return 0;
 }
 
+/* The memory that the loader has which is imitated, of which haul takes only its buffers; and the rate of one stream that keeps up. */
+static int size_tell_loader(const struct job *job, const struct job_phase *phase,
+			    const struct rank_place *places, uint32_t ranks, struct plan_told *out,
+			    struct err *err)
+{
+	const struct train_options *o = phase->options;
+	double compute = draw_mean(&o->compute) * 1e-9;
+	struct size_source s;
+	struct layout l;
+	int rc = size_source(job, phase, ranks, false, &s, err);
+
+	if (rc < 0)
+		return rc;
+	dataset_mean_layout(&s.dataset, &l);
+	plan_total_add(out, "loader_bytes_per_node", "bytes",
+		       (double)size_shuffle_places(o) * (double)l.logical_bytes *
+			       places[0].local_ranks * s.replicas.readers / s.replicas.ranks);
+	if (compute > 0)
+		plan_total_add(out, "bytes_per_second_per_worker", "bytes/s",
+			       (double)size_read(&s) * s.reads.bytes / compute /
+				       (s.replicas.count * s.replicas.readers) /
+				       fmax((double)o->loader.workers, 1));
+	return 0;
+}
+
 int train_tell(const struct job *job, const struct job_phase *phase,
 	       const struct rank_place *places, uint32_t ranks, struct arena *arena,
 	       struct plan_told *out, struct err *err)
@@ -511,7 +536,9 @@ int train_tell(const struct job *job, const struct job_phase *phase,
 	uint64_t *cells, memory;
 	int rc;
 
-	rc = size_tell_checkpoints(job, phase, ranks, out, &memory, err);
+	rc = size_tell_loader(job, phase, places, ranks, out, err);
+	if (rc == 0)
+		rc = size_tell_checkpoints(job, phase, ranks, out, &memory, err);
 	if (rc < 0)
 		return rc;
 	replicas_init(&replicas, o->readers, &job->cluster, ranks);
