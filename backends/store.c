@@ -297,6 +297,7 @@ void store_describe(const struct store *store, const struct job_store *described
 		    struct store_facts *facts)
 {
 	const struct texts *uris = &store_common(store)->uri;
+	const char *told = getenv("HAUL_DEGRADED");
 	int length;
 
 	memset(facts, 0, sizeof(*facts));
@@ -306,6 +307,9 @@ void store_describe(const struct store *store, const struct job_store *described
 		snprintf(facts->uri + length, sizeof(facts->uri) - (size_t)length, " and %u more",
 			 uris->count - 1);
 	facts->nodes = 1;
+	/* Job scripts ask what no file system tells. */
+	snprintf(facts->degraded, sizeof(facts->degraded), "%s",
+		 told && (store->ops->capabilities & BACKEND_PERSISTENT) ? told : "");
 	if (store->ops->describe)
 		store->ops->describe(store, facts);
 }

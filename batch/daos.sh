@@ -119,10 +119,12 @@ daos_load()
 daos_container()
 {
 	local words
-	if ! timeout -k 5 60 daos pool query "$DAOS_POOL"; then
+	if ! timeout -k 5 60 daos pool query "$DAOS_POOL" >"$work/pool"; then
+		cat "$work/pool"
 		batch_say "the DAOS pool $DAOS_POOL does not answer"
 		return 1
 	fi
+	cat "$work/pool"
 	if ! timeout -k 5 60 daos container query "$DAOS_POOL" "$DAOS_CONT" >/dev/null 2>&1; then
 		if [ -z "$DAOS_CREATE" ]; then
 			batch_say "the DAOS pool $DAOS_POOL has no container $DAOS_CONT, and DAOS_CREATE is empty"
@@ -136,7 +138,19 @@ daos_container()
 		fi
 	fi
 	batch_record daos container query "$DAOS_POOL" "$DAOS_CONT"
-	batch_record daos container get-prop "$DAOS_POOL" "$DAOS_CONT"
+	batch_record daos container get-prop "$DAOS_POOL" "$DAOS_CONT" | tee -a "$work/pool"
+	daos_doubt
+}
+
+# daos_doubt: where the pool or the container is not whole, haul says so of the results (HAUL_DEGRADED).
+daos_doubt()
+{
+	local lacks
+	lacks=$(grep -ioE '(disabled=|excluded[a-z]* ranks: *|disabled ranks: *)[1-9][0-9]*([,-][0-9]+)*|state=(degraded|targetsexcluded)|rebuild busy|unclean' \
+		"$work/pool" | paste -s -d , | sed 's/,/, /g')
+	[ -n "$lacks" ] || return 0
+	export HAUL_DEGRADED="DAOS says $lacks"
+	batch_say "the DAOS pool $DAOS_POOL or its container is not whole: $lacks"
 }
 
 # daos_mount HOSTS: mounts the container on these nodes only. What mounts does not tell whether the mount works: each node is

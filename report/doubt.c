@@ -70,6 +70,9 @@ static void doubt_cache(struct doubts *d, const struct results_file *f,
 	double cached = results_role_value(&p->merged, 0, ROLE_CACHED);
 	bool file = store && strncmp(store->uri, "file:", 5) == 0;
 
+	if (store && store->degraded[0])
+		doubt_raise(d, DOUBT_DEGRADED, "store %s is degraded: %s", store->name,
+			    store->degraded);
 	if (cached >= cached_most)
 		doubt_raise(d, DOUBT_CACHE,
 			    "%.*f %% of the bytes came from this client's page cache",

@@ -30,6 +30,7 @@
 	X(WARMUP, "warmup", true, "make the phase longer than its warm-up") \
 	X(SHORT, "short", false, "measure for longer, since start-up counts for much of it") \
 	X(FEW, "few_requests", false, "a 99th percentile takes more requests") \
+	X(DEGRADED, "degraded", false, "measure again once the storage is whole") \
 	X(CACHE_UNKNOWN, "page_cache_unknown", false, \
 	  "read as a user who may write the files, or with direct I/O") \
 	X(MACHINE, "machine", false, "leave the cores of the ranks to haul") \

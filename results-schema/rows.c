@@ -245,6 +245,7 @@ static const struct member store_members[] = {
 	MEMBER_OF(struct store_facts, "copies_written", copies_written, MEMBER_U64),
 	MEMBER_OF(struct store_facts, "nodes", nodes, MEMBER_U64),
 	MEMBER_OF_TEXT(struct store_facts, "note", note),
+	MEMBER_OF_TEXT(struct store_facts, "degraded", degraded),
 };
 const struct record_shape rows_store = RECORD_SHAPE(struct store_facts, store_members);
 

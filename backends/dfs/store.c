@@ -38,6 +38,7 @@ extern const char *const dfs_client_names[];
 struct describe_call {
 	struct dfs_store *s;
 	char layout[sizeof(((struct store_facts *)NULL)->layout)];
+	char degraded[sizeof(((struct store_facts *)NULL)->degraded)];
 	int rc;
 	uint64_t free_bytes;
 };
@@ -69,15 +70,17 @@ static int describe_query(const struct dfs_store *s, struct dfs_pool_info *info)
 /* Servers of DAOS are engines, of which a machine may have several. */
 static void describe_pool(struct describe_call *c)
 {
-	char engines[UNITS_COUNTED_BYTES], targets[UNITS_COUNTED_BYTES], text[128], lost[48] = "";
+	char engines[UNITS_COUNTED_BYTES], targets[UNITS_COUNTED_BYTES], text[128];
 	struct dfs_pool_info info = {.wanted = 0};
 
 	if (describe_query(c->s, &info) < 0)
 		return;
+	units_counted(targets, info.targets, "target");
 	if (info.disabled_targets)
-		snprintf(lost, sizeof(lost), ", %u of them out of service", info.disabled_targets);
-	snprintf(text, sizeof(text), "%s with %s%s", units_counted(engines, info.engines, "engine"),
-		 units_counted(targets, info.targets, "target"), lost);
+		snprintf(c->degraded, sizeof(c->degraded), "%u of %s are out of service",
+			 info.disabled_targets, targets);
+	snprintf(text, sizeof(text), "%s with %s", units_counted(engines, info.engines, "engine"),
+		 targets);
 	describe_add(c, text);
 }
 
@@ -176,6 +179,8 @@ static void dfs_describe(const struct store *store, struct store_facts *facts)
 	if (!describe_do(store, describe_work, &c))
 		return;
 	memcpy(facts->layout, c->layout, sizeof(facts->layout));
+	if (c->degraded[0])
+		memcpy(facts->degraded, c->degraded, sizeof(facts->degraded));
 	free(c);
 }
 

@@ -15,6 +15,7 @@ struct store_facts {
 	char client[32];      /* of objects and daos://: the client library that haul imitates */
 	char layout[224];     /* the striping asked for, or why there is none; the one found */
 	char note[256];       /* why something is not as asked for: a sentence for the report */
+	char degraded[128];   /* what it lacks, where it is not whole: a clause for the report */
 	uint64_t direct;      /* 1: bypasses the page cache */
 	uint64_t block_bytes; /* block size of direct I/O; 0: it does not matter */
 	/* How often each byte is copied in user space on its way between the store and the buffer,

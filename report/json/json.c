@@ -82,6 +82,8 @@ static cJSON *store_object(const struct store_facts *s)
 	json_add_number(o, "copies_written", (double)s->copies_written);
 	json_add_number(o, "nodes", (double)s->nodes);
 	cJSON_AddStringToObject(o, "note", s->note);
+	if (s->degraded[0])
+		cJSON_AddStringToObject(o, "degraded", s->degraded);
 	return o;
 }
 

@@ -219,6 +219,13 @@ static void on_tmpfs(struct fixture *x, double own)
 	x->file.store_count = 2;
 }
 
+static void lacking(struct fixture *x, double own)
+{
+	strcpy(x->store[own > 0 ? 0 : 1].degraded, "3 of 64 targets are out of service");
+	strcpy(x->store[1].name, "other");
+	x->file.store_count = 2;
+}
+
 static void never_written(struct fixture *x, double own)
 {
 	x->phases[own > 0 ? 0 : 1].record.hole_bytes = 4096;
@@ -434,6 +441,7 @@ static const struct {
 	{DOUBT_FEW, few_requests, 99, 100, "99 requests", true},
 	{DOUBT_FEW, few_whole_requests, 2, 100, "2 requests", true},
 	{DOUBT_FEW, few_reads, 99, 100, "99 reads", true},
+	{DOUBT_DEGRADED, lacking, 1, 0, "is degraded: 3 of 64 targets are out of service", true},
 	{DOUBT_CACHE_UNKNOWN, cache_unknown, 1, 0, "is not known", true},
 	{DOUBT_CACHE_UNKNOWN, cache_of_objects, 1, 0, "is not known", true},
 	{DOUBT_MACHINE, busy_machine, VERDICT_STARVED + 1e-9, VERDICT_STARVED,

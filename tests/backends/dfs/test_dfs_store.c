@@ -390,8 +390,9 @@ static void test_hints(void)
 	CU_ASSERT_STRING_EQUAL(facts.engine, "libdfs, API 2.8.0");
 	CU_ASSERT_STRING_EQUAL(
 		facts.layout,
-		"4 engines with 64 targets, 3 of them out of service; new files: class "
-		"EC_16P2GX, 2 parities for 16 parts, chunks of 2 MiB");
+		"4 engines with 64 targets; new files: class EC_16P2GX, 2 parities for 16 parts, "
+		"chunks of 2 MiB");
+	CU_ASSERT_STRING_EQUAL(facts.degraded, "3 of 64 targets are out of service");
 	container_close(&c);
 	/* What was not asked for, and a pool that does not tell. */
 	setenv("HAUL_DFS_FAIL", "query:1:-1006", 1);

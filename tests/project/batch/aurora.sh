@@ -13,7 +13,8 @@ echo "daos $*" >>"$WORK/calls"
 case "$1 $2" in
 "container query") [ -e "$WORK/container" ] ;;
 "container create") : >"$WORK/container" ;;
-"pool query") [ "$3" = p ] && echo "Pool p, ntarget=640" ;;
+"pool query") [ "$3" = p ] && echo "Pool p, ntarget=640, disabled=${DISABLED:-0}, state=Ready" ;;
+"container get-prop") echo "Health (status)  ${HEALTH:-HEALTHY}" ;;
 esac
 X2
 # As ALCF's scripts do: they mount on this node in place of the first line of PBS_NODEFILE, on the others from the second line

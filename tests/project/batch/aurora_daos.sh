@@ -8,6 +8,7 @@ check "DAOS: the script keeps haul's exit status" status_is 1
 check "DAOS: a missing container is made" called "daos container create --type=POSIX"
 check "DAOS: the container's properties are recorded" called "daos container get-prop p c"
 check "DAOS: the pool is recorded" said "ntarget=640"
+check "DAOS: a whole pool is no doubt" not_called "HAUL_DEGRADED"
 check "DAOS: dfuse mounts on the nodes that answer" called "launch-dfuse.sh p:c on n1 n3"
 check "DAOS: dfuse is unmounted" called "clean-dfuse.sh p:c"
 check "DAOS: ranks use the interception library" called "LD_PRELOAD=/usr/lib64/libpil4dfs.so"
@@ -16,6 +17,9 @@ job unet3d_small.pbs "n1 n3" NODES=2 "${daos[@]}" ACCESS=ioil
 check "DAOS: the older interception library" called "LD_PRELOAD=/usr/lib64/libioil.so"
 check "DAOS: it also needs dfuse" called "launch-dfuse.sh p:c on n1 n3"
 check "DAOS: an existing container is not made again" not_called "container create"
+job unet3d_small.pbs "n1 n3" NODES=2 "${daos[@]}" DISABLED=16 HEALTH=UNCLEAN
+check "DAOS: a degraded pool and an unclean container are told" said_once "is not whole: disabled=16, UNCLEAN"
+check "DAOS: and known to haul" called "HAUL_DEGRADED=DAOS says disabled=16, UNCLEAN"
 job unet3d_small.pbs "n1 n2" NODES=2 HANG=1 MOUNT_SECONDS=1 "${daos[@]}"
 check "DAOS: a mount that hangs ends the job" status_is 1
 check "DAOS: a mount that hangs is reported" said_once "dfuse could not mount the container within 1 s"

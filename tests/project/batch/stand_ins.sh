@@ -149,7 +149,7 @@ stand_in haul <<'X2'
 #!/usr/bin/env bash
 case $1 in run | generate | clean) ;; *) exec "$REAL_HAUL" "$@" ;; esac
 echo "haul $*" >>"$WORK/calls"
-env | grep -E '^(MPICH_GPU|MPIR_CVAR|I_MPI|LD_PRELOAD|HAUL_DATA|MODULE)' >>"$WORK/calls"
+env | grep -E '^(MPICH_GPU|MPIR_CVAR|I_MPI|LD_PRELOAD|HAUL_DATA|HAUL_DEGRADED|MODULE)' >>"$WORK/calls"
 [ "$1" != generate ] || exit "${GENERATE_RC:-0}"
 echo $$ >"$WORK/pid"
 [ "${LINGER:-0}" = 1 ] || exit "${RC:-0}"
