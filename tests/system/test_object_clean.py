@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs that were killed have left on an object store: objects, and uploads that nobody will end. `haul clean` removes both,
 of each kind of phase, and nothing that haul does not describe."""
+import os
 import time
 
 from haultest import Folder, alone, check, kill_run, mpi, start, write_job
@@ -85,6 +86,23 @@ def test_uploads_cannot_be_listed():
             r = alone("clean", "job.json", cwd=folder, env=at.env)
         check(r.rc == 0 and "open uploads: " in r.err and "where a run was killed" in r.err, f"{r}")
         check(at.keys() == [] and at.uploads() == left, f"{at.keys()} {at.uploads()}")
+
+
+def test_next_run_drops_uploads():
+    """Those of its own objects that a run which was killed has left, and says how many; those of others stay."""
+    build = {"vector": {"operation": "build", "folder": "a/index", "vectors": 100000, "dimension": 64, "degree": 8, "segments": 1, "threads": 1}}
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        at = Bucket(rgw, folder, "s3")
+        for phase in PHASES + (build,):
+            at.killed(phase)
+            left = at.uploads()
+            others = {at.begin(os.path.dirname(next(iter(left.values()))) + "/mine")}
+            at.job([phase])
+            r = mpi(2, "run", "job.json", "--force", cwd=folder, env=at.env)
+            check(r.rc == 0 and set(at.uploads()) == others, f"{phase}: {left}, {at.uploads()}: {r}")
+            check(f"dropped {len(left)} unfinished upload" in r.err and "of a run that ended early" in r.err, f"{phase}: {left}: {r}")
+            for upload, key in at.uploads().items():
+                at.client.abort_multipart_upload(Bucket=at.name, Key=key, UploadId=upload)
 
 
 def test_versions_that_stay():

@@ -9,6 +9,7 @@
 
 #include "backends/queue/failure.h"
 #include "core/part.h"
+#include "core/units.h"
 #include "workloads/common/small_object.h"
 
 enum { OPEN_UPLOADS_ROOM = 64 << 10 };
@@ -255,6 +256,32 @@ int open_uploads_drop(const struct open_uploads *u, uint64_t i, struct queue *q,
 	rc = queue_do(q, req);
 	req->begin.shared = NULL;
 	return rc;
+}
+
+void open_uploads_drop_left(struct queue *q, const char *folder, uint64_t count,
+			    void (*key)(const void *argument, uint64_t i, uint32_t name,
+					char key[OBJECT_KEY_BYTES]),
+			    const void *argument)
+{
+	const struct store *store = q->channel.store;
+	struct open_uploads u = {0};
+	uint64_t first, dropped = 0;
+	char name[OBJECT_KEY_BYTES], said[UNITS_COUNTED_BYTES];
+	struct request req;
+	struct object o;
+	struct err ignored;
+
+	if (store_can(store, BACKEND_UPLOADS) && open_uploads_list(&u, q, folder, &ignored) == 0 &&
+	    u.count && open_uploads_sort(&u) == 0)
+		for (uint64_t i = 0; i < count; i++) {
+			key(argument, i, 0, name);
+			for (uint64_t n = open_uploads_of(&u, name, &first); n; n--)
+				dropped += open_uploads_drop(&u, first + n - 1, q, &o, &req) == 0;
+		}
+	if (dropped)
+		log_say(store->log, LOG_WARNING, "dropped %s of a run that ended early in %s/%s",
+			units_counted(said, dropped, "unfinished upload"), store->uri, folder);
+	open_uploads_free(&u);
 }
 
 uint64_t open_uploads_drop_parts(struct queue *q, const char *key)

@@ -34,6 +34,14 @@ uint64_t open_uploads_of(const struct open_uploads *u, const char *key, uint64_t
 int open_uploads_drop(const struct open_uploads *u, uint64_t i, struct queue *q, struct object *o,
 		      struct request *req);
 
+/* For one rank alone, whose queue it is, and who has the folder's lock: drops what a run that ended early has left of the folder's
+ * objects 0 to count - 1, and says how much; key as in struct clean_objects. Where the store has no uploads, or does not list
+ * them, nothing is done. */
+void open_uploads_drop_left(struct queue *q, const char *folder, uint64_t count,
+			    void (*key)(const void *argument, uint64_t i, uint32_t name,
+					char key[OBJECT_KEY_BYTES]),
+			    const void *argument);
+
 /* Of a store that has files, for one rank alone, whose queue it is: removes the parts of one
  * object, or, where the key is "" or ends in "/", of all objects in the folder and below it.
  * Returns how many. */

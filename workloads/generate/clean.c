@@ -109,8 +109,7 @@ static int generate_clean_find(struct generate_cleaned *c, struct err *err)
 	return rc;
 }
 
-static void generate_clean_key(const void *dataset, uint64_t i, uint32_t name,
-			       char key[OBJECT_KEY_BYTES])
+void generate_clean_key(const void *dataset, uint64_t i, uint32_t name, char key[OBJECT_KEY_BYTES])
 {
 	(void)name;
 	dataset_numbered_key(dataset, i, key);

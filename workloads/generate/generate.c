@@ -125,8 +125,11 @@ static int begun_read(struct begun *b, uint64_t *set_files, const struct dataset
 		/* Of the run that was killed, which would stay beside the files that are made
 		 * now. */
 		snprintf(name, sizeof(name), "%s%s", folder, folder[0] ? "/" : "");
-		if (rc == 0 && !b->complete)
+		if (rc == 0 && !b->complete) {
 			open_uploads_drop_parts(&q, name);
+			open_uploads_drop_left(&q, folder, dataset_objects(d), generate_clean_key,
+					       d);
+		}
 		manifest_free(&m);
 	} else if (rc == -ENOENT) {
 		rc = 0;

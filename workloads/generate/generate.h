@@ -21,6 +21,8 @@
 /* All data sets of the job. -ENOENT: one has no manifest, and files are there; -ENOTSUP: its store keeps nothing;
  * -EPERM: it exists without haul. */
 int generate_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
+/* The name of an object of a data set: for clean, and for uploads that were left of it. */
+void generate_clean_key(const void *dataset, uint64_t i, uint32_t name, char key[OBJECT_KEY_BYTES]);
 
 /* size.c. What making a data set needs of the machine, for the plan and for the phase itself. */
 

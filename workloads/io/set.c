@@ -9,6 +9,7 @@
 #include "core/numbers.h"
 #include "core/option/option.h"
 #include "workloads/common/description.h"
+#include "workloads/common/open_uploads.h"
 #include "workloads/common/small_object.h"
 
 enum { RANK_DIGITS = 7, OBJECT_DIGITS = 10 };
@@ -295,6 +296,21 @@ static bool io_set_removes(const struct io_options *o)
 	return o->operation == IO_DO_DELETE || (o->operation == IO_DO_MIXED && o->mix.remove > 0);
 }
 
+static void io_clean_key(const void *set, uint64_t i, uint32_t name, char key[OBJECT_KEY_BYTES])
+{
+	const struct io_set *s = set;
+
+	io_set_key(s, i / s->objects, i % s->objects, key);
+	/* An object at which a rename was interrupted has its other name. */
+	if (name)
+		io_set_renamed(key);
+}
+
+static uint64_t io_set_objects(const struct io_set *s)
+{
+	return s->objects * (s->layout == IO_OBJECTS ? s->ranks : 1);
+}
+
 /* Rank 0's part. */
 static int io_set_begin_one(struct io_set *s, const struct io_options *o, struct queue *q,
 			    struct err *err)
@@ -324,6 +340,8 @@ static int io_set_begin_one(struct io_set *s, const struct io_options *o, struct
 		rc = io_set_check_complete(&have, s, o, where, err);
 	if (rc < 0)
 		return rc;
+	if (io_set_makes(o) && !have.complete)
+		open_uploads_drop_left(q, have.folder, io_set_objects(&have), io_clean_key, &have);
 	s->complete = have.complete;
 	s->written = have.written;
 	/* Of one object for all, ranks that move it have parts of their own. */
@@ -415,16 +433,6 @@ int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool
 	return group_agree(group, rc, err);
 }
 
-static void io_clean_key(const void *set, uint64_t i, uint32_t name, char key[OBJECT_KEY_BYTES])
-{
-	const struct io_set *s = set;
-
-	io_set_key(s, i / s->objects, i % s->objects, key);
-	/* An object at which a rename was interrupted has its other name. */
-	if (name)
-		io_set_renamed(key);
-}
-
 static bool io_clean_made(const void *set, uint64_t i, uint64_t bytes)
 {
 	const struct io_set *s = set;
@@ -439,7 +447,7 @@ static int io_clean_set(struct clean *c, const struct description *d, const void
 	const struct group *g = c->crew.group;
 	const struct io_set *s = set;
 	const struct clean_objects objects = {
-		.count = s->objects * (s->layout == IO_OBJECTS ? s->ranks : 1),
+		.count = io_set_objects(s),
 		.key = io_clean_key,
 		.names = 2,
 		.made = io_clean_made,

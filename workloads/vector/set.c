@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "workloads/common/description.h"
+#include "workloads/common/open_uploads.h"
 #include "workloads/common/small_object.h"
 
 enum { FILE_BYTES = 40 };
@@ -294,19 +295,60 @@ static void vector_set_forget(const struct vector_set *have, struct queue *q)
 	}
 }
 
+/* A segment that was merged may have several files. */
+static uint64_t vector_clean_files(const struct vector_set *s)
+{
+	return s->generations ? VERSIONS_BESIDE + 1 : 1;
+}
+
+static uint64_t vector_clean_version(const struct vector_set *s, uint64_t i)
+{
+	uint64_t files = vector_clean_files(s), version;
+	const struct vector_generation g = vector_set_generation(s, i / files);
+
+	/* Before the first there is none: a name that no file has. */
+	if (files > 1 && !vector_set_version(&g, (uint32_t)(i % files), &version))
+		return UINT64_MAX;
+	return files > 1 ? version : vector_version(&g);
+}
+
+static void vector_clean_key(const void *set, uint64_t i, uint32_t name, char key[OBJECT_KEY_BYTES])
+{
+	const struct vector_set *s = set;
+
+	(void)name;
+	vector_set_key_at(s, i / vector_clean_files(s), vector_clean_version(s, i), key);
+}
+
+/* Drops uploads of a build or of merges that did not come to their end. */
+static void vector_set_drop_left(struct vector_set *have, struct queue *q)
+{
+	struct err ignored;
+
+	have->generations =
+		have->merged ? calloc(have->shape.segments, sizeof(*have->generations)) : NULL;
+	if (have->generations)
+		vector_set_load_generations(have, q, &ignored);
+	open_uploads_drop_left(q, have->folder, have->shape.segments * vector_clean_files(have),
+			       vector_clean_key, have);
+	vector_set_free(have);
+}
+
 /* An index of haul's that is there is replaced by one of the same files only: those of another would
  * stay. */
 static int vector_set_new(struct vector_set *s, struct queue *q, struct err *err)
 {
 	const struct description d = vector_set_description(s->folder);
-	struct vector_set have;
+	struct vector_set have = {.merged = false};
 	int rc = description_load(&d, &have, q, err);
 
 	if (rc == -ENOENT)
 		rc = description_refuse_others(&d, q, err);
 	else if (rc == 0 && !vector_set_same(&have.shape, &s->shape))
 		rc = vector_set_refuse(&have, q, err);
-	else if (rc == 0 && have.merged)
+	else if (rc == 0 && (have.merged || !have.complete))
+		vector_set_drop_left(&have, q);
+	if (rc == 0 && have.merged)
 		vector_set_forget(&have, q);
 	s->complete = false;
 	return rc < 0 ? rc : description_save(&d, s, q, err);
@@ -355,31 +397,6 @@ int vector_set_end(struct vector_set *s, struct queue *q, struct group *group, s
 			rc = description_save(&d, s, q, err);
 	}
 	return group_agree(group, rc, err);
-}
-
-/* A segment that was merged may have several files. */
-static uint64_t vector_clean_files(const struct vector_set *s)
-{
-	return s->generations ? VERSIONS_BESIDE + 1 : 1;
-}
-
-static uint64_t vector_clean_version(const struct vector_set *s, uint64_t i)
-{
-	uint64_t files = vector_clean_files(s), version;
-	const struct vector_generation g = vector_set_generation(s, i / files);
-
-	/* Before the first there is none: a name that no file has. */
-	if (files > 1 && !vector_set_version(&g, (uint32_t)(i % files), &version))
-		return UINT64_MAX;
-	return files > 1 ? version : vector_version(&g);
-}
-
-static void vector_clean_key(const void *set, uint64_t i, uint32_t name, char key[OBJECT_KEY_BYTES])
-{
-	const struct vector_set *s = set;
-
-	(void)name;
-	vector_set_key_at(s, i / vector_clean_files(s), vector_clean_version(s, i), key);
 }
 
 /* How many vectors the other versions of a segment have is not known: a file has whole sectors. */
