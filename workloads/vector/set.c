@@ -320,11 +320,14 @@ static void vector_clean_key(const void *set, uint64_t i, uint32_t name, char ke
 	vector_set_key_at(s, i / vector_clean_files(s), vector_clean_version(s, i), key);
 }
 
-/* Drops uploads of a build or of merges that did not come to their end. */
+/* Drops unfinished files of a build, and of merges: what is built anew knows nothing of their versions. */
 static void vector_set_drop_left(struct vector_set *have, struct queue *q)
 {
+	char folder[OBJECT_KEY_BYTES];
 	struct err ignored;
 
+	snprintf(folder, sizeof(folder), "%s%s", have->folder, have->folder[0] ? "/" : "");
+	open_uploads_drop_parts(q, folder);
 	have->generations =
 		have->merged ? calloc(have->shape.segments, sizeof(*have->generations)) : NULL;
 	if (have->generations)
