@@ -54,21 +54,27 @@ uint64_t phase_utc_ns(const struct phase_run *p)
 	return p->utc_ns + clock_kernel_ns() + (uint64_t)p->run->nodes.offset_ns;
 }
 
-static void phase_cpu_ns(uint64_t *user_ns, uint64_t *system_ns)
+static uint64_t phase_time_ns(const struct timeval *one, const struct timeval *more)
 {
+	return (uint64_t)(one->tv_sec + more->tv_sec) * NS_PER_S +
+	       (uint64_t)(one->tv_usec + more->tv_usec) * NS_PER_US;
+}
+
+/* With what was used before this process became the copy that has the last words. */
+static void phase_cpu_ns(const struct run *run, uint64_t *user_ns, uint64_t *system_ns)
+{
+	const struct rusage *before = &run->watchdog.used;
 	struct rusage used;
 
 	getrusage(RUSAGE_SELF, &used);
-	*user_ns = (uint64_t)used.ru_utime.tv_sec * NS_PER_S +
-		   (uint64_t)used.ru_utime.tv_usec * NS_PER_US;
-	*system_ns = (uint64_t)used.ru_stime.tv_sec * NS_PER_S +
-		     (uint64_t)used.ru_stime.tv_usec * NS_PER_US;
+	*user_ns = phase_time_ns(&used.ru_utime, &before->ru_utime);
+	*system_ns = phase_time_ns(&used.ru_stime, &before->ru_stime);
 }
 
 void phase_count_from(struct phase_run *p)
 {
 	p->started_ns = phase_utc_ns(p);
-	phase_cpu_ns(&p->user_ns, &p->system_ns);
+	phase_cpu_ns(p->run, &p->user_ns, &p->system_ns);
 	sampler_start(p->run->sampler);
 }
 
@@ -77,7 +83,7 @@ void phase_count(const struct phase_run *p, uint64_t *rank_row)
 	const struct op_log *log = p->run->op_log;
 	uint64_t user_ns, system_ns;
 
-	phase_cpu_ns(&user_ns, &system_ns);
+	phase_cpu_ns(p->run, &user_ns, &system_ns);
 	rank_row[TALLY_CPU_USER_NS] = user_ns - p->user_ns - p->ctx.uncounted.user_ns;
 	rank_row[TALLY_CPU_SYSTEM_NS] = system_ns - p->system_ns - p->ctx.uncounted.system_ns;
 	if (log)

@@ -340,6 +340,7 @@ static bool watchdog_last_words(struct watchdog *w, const char *said)
 	if (!w->words.speak)
 		return true;
 	spoken = shared_word();
+	getrusage(RUSAGE_SELF, &w->used);
 	copy = fork();
 	if (copy == 0) {
 		atomic_store(&w->pen, PEN_FREE);

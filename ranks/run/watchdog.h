@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "core/err.h"
@@ -55,6 +56,7 @@ struct watchdog {
 	bool first_node;      /* the node of rank 0 */
 	pid_t parent;         /* shelter.h */
 	struct watchdog_words words;
+	struct rusage used; /* in the copy: by the process that it is one of */
 
 	/* Main thread. */
 	_Atomic uint64_t touched_ns; /* when it made its last step on the way out */

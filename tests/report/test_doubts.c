@@ -219,11 +219,9 @@ static void on_tmpfs(struct fixture *x, double own)
 	x->file.store_count = 2;
 }
 
-static void lacking(struct fixture *x, double own)
+static void lacking(struct fixture *x, double lacks)
 {
-	strcpy(x->store[own > 0 ? 0 : 1].degraded, "3 of 64 targets are out of service");
-	strcpy(x->store[1].name, "other");
-	x->file.store_count = 2;
+	strcpy(x->store[0].degraded, lacks > 0 ? "3 of 64 targets are out of service" : "");
 }
 
 static void never_written(struct fixture *x, double own)
