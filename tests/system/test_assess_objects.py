@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an object store is good for (haul assess), on Ceph: within its budget, and confirmed by runs of their own."""
+"""What an object store is good for (haul assess, haul simulate), on Ceph: within its budget, and confirmed by runs of their own."""
 import time
 
 from assessing import assess, confirm, workload
 from haultest import *
 from objects import CLEAN, servers
+from simulating import predicts
 
 
 def test_ceph():
@@ -29,6 +30,14 @@ def test_confirmed_on_ceph():
         rgw.bucket("confirmed")
         confirm({"uri": "s3://confirmed/x", "endpoints": rgw.endpoint()}, ("cosmoflow_h100", "retinanet_b200"), 4, "--budget", "60 s", "--space", "256 MiB",
                 env={**CLEAN, **rgw.env()})
+
+
+@long
+@timing
+def test_predicted_on_ceph():
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        rgw.bucket("data")
+        predicts(folder, {"uri": "s3://data/x", "endpoints": rgw.endpoint()}, env={**CLEAN, **rgw.env()}, objects=8, steps=20)
 
 
 main()

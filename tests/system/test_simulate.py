@@ -5,15 +5,9 @@ import concurrent.futures as futures
 import heapq
 
 from haultest import *
+from simulating import MIB, au, job, predicts
 
-MIB = 1 << 20
 MIX = {"b9": {"latency": "40 ms", "latency_stdev": "20 ms"}}
-
-
-def job(store, train, files, sample=4 * MIB, more=None):
-    return {"name": "simulated", "seed": 3, "stores": {"data": {"uri": "sim://known", **store}, **(more or {})},
-            "dataset": {"store": "data", "format": "raw", "files": files, "sample_bytes": sample},
-            "phases": [{"train": {"null_steps": 0, "warmup_steps": 2, "shuffle": "each_epoch", **train}}]}
 
 
 def simulate(what, *args, cwd=None):
@@ -25,10 +19,6 @@ def simulate(what, *args, cwd=None):
         r = alone("simulate", what, *args, "--json", cwd=cwd or folder)
         check(r.rc == 0, f"{r}")
         return json.loads(r.out)
-
-
-def au(result, phase=0):
-    return result["phases"][phase]["au"]["mean"]
 
 
 def test_closed_forms():
@@ -414,6 +404,32 @@ def test_calibrated():
 
 
 @long
+def test_ways():
+    """Of three ways to one storage, each calibrated by itself, one table has three curves."""
+    with Folder() as folder:
+        write_job(folder, job({}, {"batch": 2, "steps": 20, "compute": "10 ms"}, 4 * 2 * 20))
+        for way, rate in (("dfs", 900), ("pil4dfs", 600), ("dfuse", 300)):
+            r = alone("run", "job.json", "--only", "io", "--set", f"stores.data.bandwidth={rate} MB/s", "--set",
+                      'phases=[{"io":{"operation":"read","objects":40,"size":"4 MiB","block":"4 MiB"}}]', "--results", f"{way}.h5", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            r = alone("simulate", "job.json", "--nodes", "1,2,4", "--seeds", 1, "--set", f"way={way}", "--storage", f"{way}.h5", "--storage",
+                      f"bandwidth={rate} MB/s", "--results", f"at.{way}.h5", cwd=folder)
+            check(r.rc == 0, f"{r}")
+        files = [name for name in os.listdir(folder) if name.startswith("at.")]
+        r = alone("report", "--scaling", "--json", *files, cwd=folder)
+        check(r.rc == 0, f"{r}")
+        rows = json.loads(r.out)["scaling"]
+        au = {(row["way"], row["nodes"]): row["au"]["mean"] for row in rows}
+        check(len(au) == len(files) == 9, f"{au}")
+        for nodes in (1, 2, 4):
+            curve = [au[f"simulated {way}", nodes] for way in ("dfs", "pil4dfs", "dfuse")]
+            check(curve == sorted(curve, reverse=True) and curve[0] > 1.5 * curve[2], f"{nodes} nodes: {curve}")
+        r = alone("report", "--svg", "curves.svg", *files, cwd=folder)
+        with open(f"{folder}/curves.svg", encoding="utf-8") as stream:
+            drawn = stream.read()
+        check(all(f"simulated {way}" in drawn for way in ("dfs", "pil4dfs", "dfuse")), "the figure lacks a way")
+
+
 def test_published_results():
     """The storage of a submitter's largest result predicts the smaller ones: all of them stand in the table, also the bad ones."""
     r = alone("validate", "--simulated", "--json")
@@ -435,48 +451,8 @@ def test_as_a_run():
 @long
 @timing
 def test_real_files():
-    """A store of files that was measured on 1 and 2 ranks predicts a training of 4 and of 8, which ask for more than it has; or
-    haul says that the cores are the limit there."""
     with Folder() as folder:
-        store = {"uri": f"direct://{folder}/data"}
-        reads = {"operation": "read", "objects": 32, "size": "16 MiB", "passes": 0, "seconds": "3 s"}
-        measure = [{"io": {**reads, "operation": "write", "block": "4 MiB", "passes": 1, "seconds": "0 s"}}, {"io": {**reads, "block": "4 MiB"}},
-                   {"io": {**reads, "block": "64 KiB"}}, {"io": {**reads, "block": "4 MiB", "threads": 4, "depth": 4}}]
-
-        def measured(ranks, name):
-            phases = [{"io": {**phase["io"], "name": f"p{i}", "folder": f"of{ranks}"}} for i, phase in enumerate(measure)]
-            write_job(folder, {"name": "measure", "stores": {"data": store}, "phases": phases})
-            r = mpi(ranks, "run", "job.json", "--quiet", "--results", name, cwd=folder)
-            check(r.rc == 0, f"{r}")
-            return max(p["rates"]["bytes_per_second"] for p in report(f"{folder}/{name}")["phases"][1:])
-
-        rate = max(measured(ranks, f"measured{ranks}.h5") for ranks in (1, 2))
-        files = ["--storage", "measured1.h5", "--storage", "measured2.h5"]
-        # 8 ranks ask for 1.3 times as much as there is
-        compute = 8 * 4 * 4 * MIB / (1.3 * rate)
-        train = {"batch": 4, "steps": 60, "warmup_steps": 5, "compute": f"{compute * 1e3:.3f} ms", "loader": {"workers": 2, "prefetch": 2}}
-        what = job({}, train, 8 * 60 * 4)
-        what["stores"] = {"data": store}
-        write_job(folder, {**what, "phases": [{"generate": {}}]})
-        r = mpi(2, "run", "job.json", "--quiet", cwd=folder)
-        check(r.rc == 0, f"{r}")
-        ran, lost = {}, 0
-        for ranks in (4, 8):
-            write_job(folder, what)
-            r = mpi(ranks, "run", "job.json", "--quiet", "--force", cwd=folder)
-            check(r.rc == 0, f"{r}")
-            phase = report(f"{folder}/results.h5")["phases"][0]
-            ran[ranks] = phase["au"]["mean"]
-            lost = max(lost, machine_took_s(folder, phase) / phase["seconds"] / ranks)
-        # A disk that others use, too, is another one at the end
-        drift = abs(max(measured(ranks, f"after{ranks}.h5") for ranks in (1, 2)) / rate - 1)
-        write_job(folder, what)
-        for ranks in (4, 8):
-            r = alone("simulate", "job.json", "--ranks-per-node", ranks, "--seeds", 1, "--json", *files, cwd=folder)
-            check(r.rc == 0, f"{r}")
-            print(f"{ranks} ranks: AU {100 * ran[ranks]:.1f} %, simulated {100 * au(json.loads(r.out)):.1f} %, drift {100 * drift:.1f} %, taken by others {100 * lost:.1f} %. {r.err}")
-            if "the cores may be the limit" not in r.err and drift + lost < 0.05:  # else it is another store that was measured
-                near(au(json.loads(r.out)), ran[ranks], 0.05, f"AU of {ranks} ranks on files")
+        predicts(folder, {"uri": f"direct://{folder}/data"})
 
 
 @long
