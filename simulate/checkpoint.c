@@ -451,6 +451,8 @@ int checkpoint_model_open(struct checkpoint_model **out, const struct simulation
 	*out = m;
 	if (!m)
 		return err_set(err, -ENOMEM, "no memory for checkpoints");
+	if (checkpoint_consolidators(use->options))
+		return err_set(err, -ENOTSUP, "%s/consolidate: is not simulated", use->path);
 	m->s = s;
 	m->engine = e;
 	m->use = use;

@@ -61,7 +61,9 @@ def cases():
     yield "validate.json", "validate --json", ["validate", "--json"]
     yield "validate.csv", "validate --csv", ["validate", "--csv"]
     for name in jobs():
-        plan, nodes = ["plan", name, "--memory", "256 GiB"], ["--nodes", "1,4,64", "--nic", "2x25 GB/s", "--storage", "650 GB/s"]
+        # Each rank of a distributed checkpoint is reckoned by itself, which takes seconds for 512 of them.
+        counts = "1,4" if name.startswith(("torchtitan", "megatron_mixtral")) else "1,4,64"
+        plan, nodes = ["plan", name, "--memory", "256 GiB"], ["--nodes", counts, "--nic", "2x25 GB/s", "--storage", "650 GB/s"]
         yield "plan.txt", f"plan {name}", plan
         yield "plan.json", f"plan {name} --json", [*plan, "--json"]
         yield "plan_nodes.txt", f"plan {name} --nodes", [*plan, *nodes]

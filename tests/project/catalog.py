@@ -102,6 +102,16 @@ for name, nodes, ranks_per_node, files, bytes_ in (
         checkpoint = json.load(stream)["phases"][0]["checkpoint"]
     assert (checkpoint["operation"], checkpoint["count"], checkpoint["pause"]) == ("both", 10, "5 s"), checkpoint
 
+# Distributed checkpoints: float32 with a step for each tensor (torchtitan); bfloat16 with a float32 copy (Megatron); each with two moments.
+for name, nodes, files, (layers, hidden, inner, experts), each, step in (
+        ("torchtitan_llama3_8b", 1, 9, (32, 4096, 14336, 0), 12, 4), ("torchtitan_llama3_70b", 2, 17, (80, 8192, 28672, 0), 12, 4),
+        ("torchtitan_llama3_405b", 2, 17, (126, 16384, 53248, 0), 12, 4), ("megatron_mixtral_8x7b", 4, 33, (32, 4096, 14336, 8), 14, 0)):
+    words = 32000 if experts else 128256
+    layer = 2 * hidden * hidden + 2 * hidden * 1024 + (experts or 1) * 3 * hidden * inner + experts * hidden + 2 * hidden
+    totals = plan(name, nodes, 8)["phases"][0]["totals"]
+    assert totals["parameters"] == 2 * words * hidden + hidden + layers * layer, (name, totals)
+    assert (totals["files"], totals["bytes"]) == (files, each * totals["parameters"] + step * (9 * layers + 3)), (name, totals)
+
 # Model loading: how many ranks share the model, and what a rank needs of memory, which is not the model's size.
 for ranks, part in ((4, True), (8, False), (16, False)):
     planned = plan("llama3_70b_load", 1, ranks)

@@ -231,7 +231,7 @@ def test_objects():
 @matrix
 def test_all():
     names = sorted(os.path.basename(p)[:-5] for p in glob.glob(f"{SOURCE}/workloads/catalog/*.json")
-                   if not os.path.basename(p).startswith(("accept_", "compare_", "daos_", "io_", "kvcache", "llama", "mlperf_", "model_", "vector_"))
+                   if not os.path.basename(p).startswith(("accept_", "compare_", "daos_", "io_", "kvcache", "llama", "mlperf_", "megatron_mixtral", "model_", "torchtitan", "vector_"))
                    and os.path.basename(p)[:-5] not in OBJECTS + IO_OBJECTS)
     check(len(names) >= 23, f"{names}")
     for name in some(names, 3):

@@ -202,6 +202,29 @@ uint64_t archive_tensor_at(const struct archive *a, uint64_t at)
 	return at >= a->offsets[i] && at < a->ends[i] ? i : a->tensors.count;
 }
 
+/* Bytes [at, at + length) of the payload, where there is no framing between tensors. */
+static void archive_payload(const struct archive *a, uint64_t key, uint64_t at, uint8_t *out,
+			    uint64_t length)
+{
+	const struct archive_tensors *t = &a->tensors;
+	struct archive_part p;
+
+	if (!t->part) {
+		fill(key, at - a->header_bytes, out, length);
+		return;
+	}
+	while (length) {
+		uint64_t i = archive_last_begun(a, at), in = at - a->offsets[i], n;
+		uint64_t left = archive_smaller(length, a->ends[i] - at);
+
+		t->part(t->argument, i, &p);
+		for (; left; left -= n, length -= n, in += n, at += n, out += n) {
+			n = archive_smaller(left, p.run - in % p.run);
+			fill(key, p.from + in / p.run * p.pitch + in % p.run, out, n);
+		}
+	}
+}
+
 void archive_image(const struct archive *a, uint64_t key, uint64_t at, void *to, uint64_t length)
 {
 	const struct archive_ops *ops = kinds[a->kind];
@@ -220,7 +243,7 @@ void archive_image(const struct archive *a, uint64_t key, uint64_t at, void *to,
 		if (ops->data)
 			ops->data(a, key, at, out, n);
 		else
-			fill(key, at - a->header_bytes, out, n);
+			archive_payload(a, key, at, out, n);
 		out += n;
 		at += n;
 		length -= n;
@@ -252,13 +275,13 @@ static uint64_t archive_verify_piece(const struct archive *a, uint64_t key, uint
 		*n = archive_smaller(length, a->header_bytes - at);
 		return archive_difference(data, a->header + at, *n);
 	}
-	if (at < trailer && !ops->data) {
+	if (at < trailer && !ops->data && !a->tensors.part) {
 		*n = archive_smaller(length, trailer - at);
 		return fill_verify(key, at - a->header_bytes, data, *n);
 	}
 	*n = archive_smaller(length, ARCHIVE_SCRATCH_BYTES);
 	if (at < trailer)
-		*n = archive_smaller(*n, ops->piece_end(a, at) - at);
+		*n = archive_smaller(*n, (ops->data ? ops->piece_end(a, at) : trailer) - at);
 	archive_image(a, key, at, scratch, *n);
 	return archive_difference(data, scratch, *n);
 }

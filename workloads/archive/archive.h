@@ -37,11 +37,21 @@ extern const char *const archive_kind_names[]; /* NULL-terminated, for an OPT_CH
 
 enum { ARCHIVE_TENSORS_MAX = 1 << 20 };
 
+/* A tensor that is a rectangle of a whole one, which stands in another archive: where it begins there, and which bytes of
+ * that archive's payload it has. Byte b is byte from + b / run * pitch + b % run. */
+struct archive_part {
+	uint64_t offset[TENSOR_DIMENSIONS_MAX];
+	uint64_t from, run, pitch;
+};
+
 /* The tensors of an archive, as functions of their number. */
 struct archive_tensors {
 	uint64_t count; /* at most ARCHIVE_TENSORS_MAX */
 	void (*tensor)(const void *argument, uint64_t i, struct tensor *out);
 	const void *argument;
+	/* safetensors whose tensors are parts of those of another archive; NULL: they are whole. The content's key is then
+	 * that archive's, and the header says where each part begins, as torch's writer does. */
+	void (*part)(const void *argument, uint64_t i, struct archive_part *out);
 };
 
 struct archive {

@@ -10,6 +10,7 @@
  *	write.c    threads that share the files of a rank
  *	whole.c    one of these files; all bytes of a rank in memory, made before the first is written
  *	read.c     whole files, or ranges for a mesh of its own
+ *	consolidate.c  Hugging Face's files, made of the shards of all ranks
  *	within.c   within another phase, which may go on meanwhile
  *	marker.c   .haul-checkpoint.json, by which a checkpoint is whole; clean.c: removal by it
  *	columns.c  measures, histograms, figures
@@ -65,6 +66,8 @@ struct checkpoint_options {
 	struct model model;
 	struct mesh mesh;
 	uint32_t layout, framing;
+	uint32_t consolidate; /* enum checkpoint_consolidate */
+	uint64_t consolidators, shard;
 	/* The streaming ring of a rank: its bytes, and those of a chunk. */
 	uint64_t buffers, chunk;
 	uint64_t writers, fillers; /* threads of a rank */
@@ -98,10 +101,17 @@ struct checkpoint_options {
 		.help = "where the checkpoints lie; phases of one folder work on the same ones"), \
 	OPT_CHOICE("layout", type, FIELD(layout), \
 		.def = CHECKPOINT_RANK, .choices = checkpoint_layout_names, \
-		.help = "rank, layer: files of weights and of the optimizer as DeepSpeed and DLIO write them, the weights per rank or per layer; distributed: one file per rank, weights and optimizer together; shared: one file in which each rank has a region; dcp: torch's distributed checkpoints, item by item, with .metadata; megatron: the same with Megatron's states"), \
+		.help = "rank, layer: files of weights and of the optimizer as DeepSpeed and DLIO write them, the weights per rank or per layer; distributed: one file per rank, weights and optimizer together; shared: one file in which each rank has a region; dcp: torch's distributed checkpoints, item by item, with .metadata; megatron: the same with Megatron's states; hf: weights only, as torch writes shards of Hugging Face's files"), \
+	OPT_CHOICE("consolidate", type, FIELD(consolidate), \
+		.def = CHECKPOINT_CONSOLIDATE_NONE, .choices = checkpoint_consolidate_names, \
+		.help = "hf: who makes the model's files of all shards when these are written: rank: rank 0; ranks: all, each some of the files; none: nobody"), \
+	OPT_U64("consolidators", type, FIELD(consolidators), .def = 1, .min = 1, .max = CHECKPOINT_WRITERS_MAX, \
+		.help = "threads per rank that do so, each a file at a time"), \
+	OPT_BYTES("shard", type, FIELD(shard), .def = 0, .max = UINT64_MAX, \
+		.help = "hf: most bytes of tensors in a file of the model; 0: 5 GB"), \
 	OPT_CHOICE("collectives", type, FIELD(collectives), \
 		.def = CHECKPOINT_COLLECTIVES_ALL, .choices = checkpoint_collectives_names, \
-		.help = "dcp, megatron: all: plans are gathered and scattered before each save, and results gathered after it; cached: plans at the first save only; none: each rank writes metadata of its own, which no other mesh can read"), \
+		.help = "dcp, megatron, hf: all: plans are gathered and scattered before each save, and results gathered after it; cached: plans at the first save only; none: each rank writes metadata of its own, which no other mesh can read"), \
 	OPT_CHOICE("framing", type, FIELD(framing), .def = ARCHIVE_TORCH, .choices = archive_kind_names, \
 		.help = "what a file holds around its tensors; raw: nothing"), \
 	OPT_BYTES("buffers", type, FIELD(buffers), \
@@ -158,16 +168,22 @@ static inline bool checkpoint_reads(const struct checkpoint_options *o)
 {
 	return o->operation != CHECKPOINT_WRITE;
 }
+/* Threads of a rank that consolidate. */
+static inline uint64_t checkpoint_consolidators(const struct checkpoint_options *o)
+{
+	return o->consolidate && checkpoint_writes(o) ? o->consolidators : 0;
+}
 /* Whether all bytes of a rank are in memory before the first is written. */
 static inline bool checkpoint_is_whole(const struct checkpoint_options *o, uint32_t snapshot)
 {
 	return o->fill == CHECKPOINT_FILL_WHOLE || snapshot == CHECKPOINT_SNAPSHOT_HOLD;
 }
-/* Whether bytes pass through the ring: where the phase reads, or writes what is not in memory as a
- * whole. */
+/* Whether bytes pass through the ring: where the phase reads, consolidates, or writes what is not in
+ * memory as a whole. */
 static inline bool checkpoint_has_ring(const struct checkpoint_options *o, uint32_t snapshot)
 {
-	return checkpoint_reads(o) || !checkpoint_is_whole(o, snapshot);
+	return checkpoint_reads(o) || checkpoint_consolidators(o) ||
+	       !checkpoint_is_whole(o, snapshot);
 }
 
 int checkpoint_use_of(const struct job *job, const struct job_phase *phase,
@@ -263,6 +279,10 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 	  "plans gathered and scattered, results gathered, of the slowest rank: the messages, which the account collectives has") \
 	X(CHECKPOINT_COLLECTIVE_BYTES, "collective_bytes", "bytes", SUM, "bytes that ranks sent for these") \
 	X(CHECKPOINT_COLLECTIVES, "collectives", "", MAX, "how many of them there were") \
+	X(CHECKPOINT_CONSOLIDATE_NS, "consolidate_ns", "ns", MAX, \
+	  "making Hugging Face's files of the shards, until the slowest rank had, added over all written") \
+	X(CHECKPOINT_CONSOLIDATE_WRITES, "consolidate_writes", "", SUM, "writes into these files, one per row where columns are shared") \
+	X(CHECKPOINT_CONSOLIDATE_BYTES, "consolidate_bytes", "bytes", SUM, "bytes of these writes") \
 	X(CHECKPOINT_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
 	NULL_PASS_LIST(X, CHECKPOINT_) \
 	COLD_LIST(X, CHECKPOINT_) \
@@ -308,6 +328,7 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 	X(CHECKPOINT_HIST_PUBLISH, "publish", "part of a commit: making the file visible under its name") \
 	X(CHECKPOINT_HIST_OPEN, "open", "an open for reading") \
 	X(CHECKPOINT_HIST_DELETE, "delete", "a delete of a file of an older checkpoint") \
+	X(CHECKPOINT_HIST_CONSOLIDATE_WRITE, "consolidate_write", "a write into a file that is consolidated") \
 	X(CHECKPOINT_HIST_WRITE_FIRST_ATTEMPT, "write_first_attempt", \
 	  "the first attempt at a write, on stores that are tried again") \
 	X(CHECKPOINT_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \

@@ -36,17 +36,21 @@ static void checkpoint_cleaned_file(const struct checkpoint_cleaned *c, uint64_t
 	}
 	i -= c->first[low];
 	if (c->metadata)
-		i += checkpoint_data_files(&c->marker.shape, low);
-	checkpoint_file(&c->marker.shape, low, (uint32_t)i, out);
+		checkpoint_metadata_file(&c->marker.shape, low, out);
+	else
+		checkpoint_file(&c->marker.shape, low, (uint32_t)i, out);
 }
 
 static uint32_t checkpoint_cleaned_count(const struct checkpoint_cleaned *c, uint64_t rank)
 {
-	uint32_t data = checkpoint_data_files(&c->marker.shape, rank);
+	const struct checkpoint_shape *s = &c->marker.shape;
+	struct checkpoint_file f;
+	bool metadata = checkpoint_metadata_file(s, rank, &f);
 
 	if (c->metadata)
-		return checkpoint_file_count(&c->marker.shape, rank) - data;
-	return c->marker.shape.layout == CHECKPOINT_SHARED ? rank == 0 : data;
+		return metadata;
+	return s->layout == CHECKPOINT_SHARED ? rank == 0
+					      : checkpoint_file_count(s, rank) - metadata;
 }
 
 static void checkpoint_cleaned_key(const void *argument, uint64_t i, uint32_t name,
@@ -109,7 +113,7 @@ static int checkpoint_cleaned_parts(struct checkpoint_cleaned *c, struct clean *
 	bool whole = false;
 	int rc = 0;
 
-	c->metadata = checkpoint_has_state_dict(&c->marker.shape);
+	c->metadata = checkpoint_has_metadata(&c->marker.shape);
 	if (c->metadata)
 		rc = checkpoint_cleaned_files(c, clean, err);
 	c->metadata = false;
@@ -128,6 +132,9 @@ static void checkpoint_cleaned_end(const struct checkpoint_cleaned *c, struct cl
 {
 	char key[OBJECT_KEY_BYTES];
 
+	marker_shards(c->folder, c->number, key);
+	if (store_can(&clean->store, BACKEND_UPDATE))
+		clean_folder(clean, key);
 	marker_key(c->folder, c->number, key);
 	clean_key(clean, key);
 	marker_folder(c->folder, c->number, key);

@@ -157,6 +157,11 @@ static const struct figure figures[] = {
 	FIGURE_PER("collective_seconds", "s", 1e-9, OF(CHECKPOINT_COLLECTIVE_NS),
 		   OF(CHECKPOINT_WRITTEN),
 		   "seconds of a checkpoint in which plans and results were gathered and scattered, on average")
+	FIGURE_PER("consolidate_seconds", "s", 1e-9, OF(CHECKPOINT_CONSOLIDATE_NS),
+		   OF(CHECKPOINT_WRITTEN),
+		   "seconds in which Hugging Face's files of a checkpoint were made of its shards, on average")
+	FIGURE_PER("consolidate_writes_per_second", "/s", 1e9, OF(CHECKPOINT_CONSOLIDATE_WRITES),
+		   OF(CHECKPOINT_CONSOLIDATE_NS), "writes into these files per second of that time")
 	NULL_PASS_FIGURE(CHECKPOINT_)
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(CHECKPOINT_)

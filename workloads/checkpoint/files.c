@@ -10,21 +10,13 @@
 #include "workloads/checkpoint/metadata.h"
 
 const char *const checkpoint_layout_names[] = {"rank", "layer",    "distributed", "shared",
-					       "dcp",  "megatron", NULL};
+					       "dcp",  "megatron", "hf",          NULL};
 
 static const char *const suffixes[ARCHIVE_KINDS] = {
 	[ARCHIVE_TORCH] = ".pt",
 	[ARCHIVE_SAFETENSORS] = ".safetensors",
 	[ARCHIVE_RAW] = ".bin",
 };
-
-struct state_dict checkpoint_state_dict(const struct checkpoint_shape *s)
-{
-	struct state_dict d;
-
-	state_dict_make(&d, &s->model, &s->mesh, s->layout == CHECKPOINT_MEGATRON);
-	return d;
-}
 
 enum archive_kind checkpoint_archive_kind(const struct checkpoint_shape *s)
 {
@@ -65,16 +57,29 @@ uint32_t checkpoint_data_files(const struct checkpoint_shape *s, uint64_t rank)
 	struct mesh_place p;
 
 	mesh_at(&s->mesh, rank, &p);
+	if (s->layout == CHECKPOINT_HF)
+		return hf_files(s, rank, false);
 	if (checkpoint_has_state_dict(s))
-		return state_list(&dict, &p, NULL) > 0;
+		return state_writes(&dict, &p);
 	checkpoint_writer_at(s, &p, &w);
 	return w.files;
 }
 
 uint32_t checkpoint_file_count(const struct checkpoint_shape *s, uint64_t rank)
 {
+	if (s->layout == CHECKPOINT_HF)
+		return hf_files(s, rank, true);
 	return checkpoint_data_files(s, rank) +
 	       (checkpoint_has_state_dict(s) && (rank == 0 || s->rank_metadata));
+}
+
+bool checkpoint_metadata_file(const struct checkpoint_shape *s, uint64_t rank,
+			      struct checkpoint_file *out)
+{
+	if (!checkpoint_has_metadata(s) || (rank && !s->rank_metadata))
+		return false;
+	checkpoint_file(s, rank, checkpoint_file_count(s, rank) - 1, out);
+	return true;
 }
 
 static uint64_t weight_tensors(const struct model *m, uint64_t first, uint64_t end)
@@ -190,6 +195,10 @@ uint64_t checkpoint_shared_bytes(const struct checkpoint_shape *s, uint64_t rank
 /* The file of a state dict: file 0 of those that write tensors, or else the metadata. */
 static void checkpoint_state_file(struct checkpoint_file *f, uint32_t i)
 {
+	if (f->shape->layout == CHECKPOINT_HF) {
+		hf_file(f, i);
+		return;
+	}
 	f->dict = checkpoint_state_dict(f->shape);
 	f->tensors = state_list(&f->dict, &f->place, NULL);
 	f->metadata = i >= (f->tensors > 0);
@@ -206,14 +215,19 @@ static void checkpoint_state_file(struct checkpoint_file *f, uint32_t i)
 
 int checkpoint_file_list(struct checkpoint_file *f, struct arena *arena, struct err *err)
 {
+	uint64_t *at = NULL;
 	uint32_t *entries;
 
 	if (!checkpoint_has_state_dict(f->shape))
 		return 0;
 	entries = arena_alloc(arena, (f->tensors + 1) * sizeof(*entries));
-	if (!entries)
+	if (f->shape->layout == CHECKPOINT_HF)
+		f->at = at = arena_alloc(arena, (f->tensors + 1) * sizeof(*at));
+	if (!entries || (f->shape->layout == CHECKPOINT_HF && !at))
 		return err_set(err, -ENOMEM, "no memory for the tensors of a file");
-	if (!f->metadata)
+	if (at)
+		hf_file_list(f, entries, at);
+	else if (!f->metadata)
 		state_list(&f->dict, &f->place, entries);
 	f->entries = entries;
 	return 0;
@@ -229,6 +243,8 @@ int checkpoint_metadata(const struct checkpoint_file *f, uint8_t *out, uint64_t 
 				     .end = s->rank_metadata ? f->place.rank + 1
 							     : mesh_ranks(&s->mesh)};
 
+	if (s->layout == CHECKPOINT_HF)
+		return hf_index(f, out, bytes, err);
 	return metadata_pickle(&of, METADATA_ALL, out, bytes, err);
 }
 
@@ -273,8 +289,14 @@ void checkpoint_file_tensor(const void *file, uint64_t t, struct tensor *out)
 	const struct checkpoint_file *f = file;
 	const struct model *m = &f->shape->model;
 	uint64_t weights = weight_tensors(m, f->layer_first, f->layer_end), layer;
+	struct state_entry e;
 	uint64_t i;
 
+	if (f->entries && f->whole) {
+		state_entry_at(&f->dict, f->entries[t], &e);
+		*out = e.tensor;
+		return;
+	}
 	if (f->entries) {
 		state_tensor_of(&f->dict, &f->place, f->entries[t], out);
 		return;
@@ -289,7 +311,9 @@ void checkpoint_file_tensor(const void *file, uint64_t t, struct tensor *out)
 
 struct archive_tensors checkpoint_file_tensors(const struct checkpoint_file *f)
 {
-	return (struct archive_tensors){f->tensors, checkpoint_file_tensor, f};
+	return (struct archive_tensors){f->tensors, checkpoint_file_tensor, f,
+					f->shape->layout == CHECKPOINT_HF && !f->whole ? hf_part
+										       : NULL};
 }
 
 int checkpoint_archive_bytes(const struct checkpoint_file *f, uint64_t *bytes, struct err *err)

@@ -14,6 +14,9 @@
  *	dcp          torch.distributed.checkpoint as it is: "__3_0.distcp" per rank, an item per tensor of the state dict
  *	             (state_dict.h), and ".metadata" (metadata.h), written last, of rank 0; or "__3.metadata" per rank
  *	megatron     the same with Megatron's states: weights that data ranks have alike are shared out among them
+ *	hf           weights only, as torch's writer for Hugging Face: "sharded/shard-00004-model-00001-of-00002.safetensors"
+ *	             of rank 3 for each file of the model of which it has something; consolidated, these are
+ *	             "model-00001-of-00002.safetensors", with "model.safetensors.index.json" of rank 0, written last
  *
  * Names end as their framing asks for: ".pt", ".safetensors" or ".bin".
  *
@@ -33,9 +36,18 @@ enum checkpoint_layout {
 	CHECKPOINT_DISTRIBUTED,
 	CHECKPOINT_SHARED,
 	CHECKPOINT_DCP,
-	CHECKPOINT_MEGATRON
+	CHECKPOINT_MEGATRON,
+	CHECKPOINT_HF
 };
 extern const char *const checkpoint_layout_names[];
+
+/* hf: who makes the model's files of the shards. */
+enum checkpoint_consolidate {
+	CHECKPOINT_CONSOLIDATE_NONE,
+	CHECKPOINT_CONSOLIDATE_RANK, /* rank 0 */
+	CHECKPOINT_CONSOLIDATE_RANKS /* all, file by file in turn */
+};
+extern const char *const checkpoint_consolidate_names[];
 
 /* What all of it follows from; plain data, which the marker of a checkpoint keeps. */
 struct checkpoint_shape {
@@ -43,18 +55,22 @@ struct checkpoint_shape {
 	struct mesh mesh; /* complete */
 	uint32_t layout;  /* enum checkpoint_layout */
 	uint32_t framing; /* enum archive_kind; a shared file's regions are raw */
-	uint64_t part;    /* shared: bytes that regions are rounded up to; else unused */
+	/* shared: bytes that regions are rounded up to; hf: most bytes of tensors of a file of the model; else unused. */
+	uint64_t part;
+	uint32_t consolidate; /* enum checkpoint_consolidate */
 	bool rank_metadata; /* dcp, megatron: each rank writes metadata of its own, rank 0 none of all */
 };
 
 enum { CHECKPOINT_NAME_BYTES = 128 };
+#define CHECKPOINT_HF_SHARDS "sharded/"
 
 /* A file, or in a shared file the region, that one rank of the mesh writes. It refers to the shape,
  * which must live as long. */
 struct checkpoint_file {
 	const struct checkpoint_shape *shape;
 	char name[CHECKPOINT_NAME_BYTES]; /* in the folder of the checkpoint */
-	uint64_t number; /* unique among all files and regions: of the content's key */
+	/* Of the content's key: unique among all files and regions; hf: of the model's file, whose shards have its bytes. */
+	uint64_t number;
 	/* Shared: where the region begins, and its bytes with the padding after the tensors. Else
 	 * 0. */
 	uint64_t offset, region;
@@ -68,14 +84,29 @@ struct checkpoint_file {
 	bool metadata;
 	struct state_dict dict;
 	const uint32_t *entries;
+	/* hf: whether it is consolidated; the entries of the model's file, and where in it each of entries begins. */
+	bool whole;
+	uint64_t first, end;
+	const uint64_t *at;
 };
 
-/* Whether each rank's file has whole entries of a state dict, with metadata beside it. */
+/* Whether each rank's files have whole entries of a state dict; and whether metadata beside them, or the index of Hugging
+ * Face, says that the checkpoint is whole. */
 static inline bool checkpoint_has_state_dict(const struct checkpoint_shape *s)
 {
-	return s->layout == CHECKPOINT_DCP || s->layout == CHECKPOINT_MEGATRON;
+	return s->layout >= CHECKPOINT_DCP;
 }
-struct state_dict checkpoint_state_dict(const struct checkpoint_shape *s);
+static inline bool checkpoint_has_metadata(const struct checkpoint_shape *s)
+{
+	return checkpoint_has_state_dict(s) && (s->layout != CHECKPOINT_HF || s->consolidate);
+}
+static inline struct state_dict checkpoint_state_dict(const struct checkpoint_shape *s)
+{
+	struct state_dict d;
+
+	state_dict_make(&d, &s->model, &s->mesh, s->layout == CHECKPOINT_MEGATRON);
+	return d;
+}
 /* How the tensors of its files are framed. */
 enum archive_kind checkpoint_archive_kind(const struct checkpoint_shape *s);
 
@@ -84,9 +115,12 @@ enum archive_kind checkpoint_archive_kind(const struct checkpoint_shape *s);
 uint32_t checkpoint_file_count(const struct checkpoint_shape *s, uint64_t rank);
 void checkpoint_file(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
 		     struct checkpoint_file *out);
-/* Of these, how many have tensors, and are written by the rank's threads: the first ones. The others are metadata, which
- * are written when all ranks have written theirs. */
+/* Of these, how many have tensors, and are written by the rank's threads: the first ones. The others are made when all
+ * ranks have written theirs: those that are consolidated, and metadata. */
 uint32_t checkpoint_data_files(const struct checkpoint_shape *s, uint64_t rank);
+/* The metadata of the rank, its last file. False: it has none. */
+bool checkpoint_metadata_file(const struct checkpoint_shape *s, uint64_t rank,
+			      struct checkpoint_file *out);
 /* Before anything is asked about tensors of the file, where there is a state dict. -ENOMEM. */
 int checkpoint_file_list(struct checkpoint_file *f, struct arena *arena, struct err *err);
 /* Metadata: its bytes, and the bytes themselves at out (NULL: nowhere). */
@@ -107,6 +141,18 @@ void checkpoint_rank_bytes(const struct checkpoint_shape *s, uint64_t rank, uint
 			   uint64_t *optimizer);
 /* Shared: bytes of the file, the regions of the first ranks of the mesh. */
 uint64_t checkpoint_shared_bytes(const struct checkpoint_shape *s, uint64_t ranks);
+
+/* hf.c. The layout "hf". The model's files have tensors layer by layer, each as many as fit into part bytes. A shard has of
+ * one such file what its rank writes, as parts (archive/archive.h). Files of a rank: how many, all or only its shards; and file i,
+ * whose shape and place are set. */
+uint32_t hf_files(const struct checkpoint_shape *s, uint64_t rank, bool all);
+void hf_file(struct checkpoint_file *f, uint32_t i);
+void hf_file_list(const struct checkpoint_file *f, uint32_t *entries, uint64_t *at);
+void hf_part(const void *file, uint64_t t, struct archive_part *out);
+/* The rank's shard of that file of the model; false: it has nothing of it. */
+bool hf_shard(const struct checkpoint_shape *s, uint64_t rank, uint64_t number,
+	      struct checkpoint_file *out);
+int hf_index(const struct checkpoint_file *f, uint8_t *out, uint64_t *bytes, struct err *err);
 
 /* A contiguous range of a file that a reader needs: bytes [offset, offset + length) of a tensor. */
 struct checkpoint_range {
@@ -149,7 +195,8 @@ int checkpoint_ranges(const struct checkpoint_shape *s, const struct mesh *reade
 		      void *argument);
 
 /* items.c. The same where there is a state dict: a range is an item, and has all bytes of it, with what frames it. Adds the
- * bytes that the rank needs to *needed, unless that is NULL. replicas: whether each rank reads what several hold, or one
+ * bytes that the rank needs to *needed, unless that is NULL. Of consolidated files, a range has the rows of which the rank
+ * has something, whole. replicas: whether each rank reads what several hold, or one
  * of them. */
 int checkpoint_items(const struct checkpoint_shape *s, const struct mesh *reader, uint64_t rank,
 		     enum checkpoint_replicas replicas, uint64_t *needed,

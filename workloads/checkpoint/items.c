@@ -43,19 +43,33 @@ static int item_bytes(const struct checkpoint_file *f, uint64_t tensor, uint64_t
 			    &tensors, bytes, &payload, NULL);
 }
 
-static int items_of_file(const struct items *x, const struct checkpoint_file *f)
+/* What the file has of an entry. */
+static void items_held(const struct items *x, const struct checkpoint_file *f,
+		       const struct state_entry *e, struct state_chunk *out)
+{
+	bool writes;
+
+	if (f->whole)
+		*out = (struct state_chunk){
+			.size = {e->tensor.shape[0],
+				 e->tensor.dimensions > 1 ? e->tensor.shape[1] : 1}};
+	else
+		state_chunk_of(&x->written, e, &f->place, out, &writes);
+}
+
+static int items_of_file(const struct items *x, const struct checkpoint_file *f, uint32_t number)
 {
 	int rc = 0;
 
 	for (uint64_t t = 0; rc == 0 && t < f->tensors; t++) {
-		struct checkpoint_range g = {.rank = f->place.rank, .tensor = t};
+		struct checkpoint_range g = {.rank = f->place.rank, .file = number, .tensor = t};
 		struct state_chunk held, wanted;
 		struct state_entry e;
-		uint64_t common;
-		bool writes, first;
+		uint64_t common, row;
+		bool first;
 
 		state_entry_at(&x->written, f->entries[t], &e);
-		state_chunk_of(&x->written, &e, &f->place, &held, &writes);
+		items_held(x, f, &e, &held);
 		if (!state_chunk_of(&x->wanted, &e, &x->reader, &wanted, &first) ||
 		    (!first && x->replicas == CHECKPOINT_REPLICAS_FIRST))
 			continue;
@@ -64,9 +78,34 @@ static int items_of_file(const struct items *x, const struct checkpoint_file *f)
 			continue;
 		if (x->needed)
 			*x->needed += model_type_bytes(e.tensor.type, common);
-		rc = item_bytes(f, t, &g.length);
+		row = model_type_bytes(e.tensor.type, held.size[1]);
+		g.offset = f->whole ? wanted.offset[0] * row : 0;
+		g.length = wanted.size[0] * row;
+		if (!f->whole)
+			rc = item_bytes(f, t, &g.length);
 		if (rc == 0)
 			rc = x->range(x->argument, &g);
+	}
+	return rc;
+}
+
+/* Files of that rank: those with the tensors that it wrote, or those that are consolidated. */
+static int items_of_rank(const struct items *x, uint64_t rank)
+{
+	bool whole = x->s->consolidate;
+	uint32_t data = checkpoint_data_files(x->s, rank);
+	uint32_t end = whole ? checkpoint_file_count(x->s, rank) : data;
+	int rc = 0;
+
+	for (uint32_t i = whole ? data : 0; rc == 0 && i < end; i++) {
+		struct arena arena = {NULL};
+		struct checkpoint_file f;
+
+		checkpoint_file(x->s, rank, i, &f);
+		rc = checkpoint_file_list(&f, &arena, NULL);
+		if (rc == 0 && !f.metadata)
+			rc = items_of_file(x, &f, i);
+		arena_free(&arena);
 	}
 	return rc;
 }
@@ -90,17 +129,11 @@ int checkpoint_items(const struct checkpoint_shape *s, const struct mesh *reader
 	/* Without metadata of all, a rank knows its own file only. */
 	for (uint64_t w = s->rank_metadata ? rank : 0;
 	     rc == 0 && w < (s->rank_metadata ? rank + 1 : writers); w++) {
-		struct arena arena = {NULL};
-		struct checkpoint_file f;
+		struct mesh_place writer;
 
-		mesh_at(&s->mesh, w, &f.place);
-		if (items_apart(&x, &f.place) || !checkpoint_data_files(s, w))
-			continue;
-		checkpoint_file(s, w, 0, &f);
-		rc = checkpoint_file_list(&f, &arena, NULL);
-		if (rc == 0)
-			rc = items_of_file(&x, &f);
-		arena_free(&arena);
+		mesh_at(&s->mesh, w, &writer);
+		if (s->consolidate || !items_apart(&x, &writer))
+			rc = items_of_rank(&x, w);
 	}
 	return rc;
 }

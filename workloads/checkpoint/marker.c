@@ -36,6 +36,8 @@ static const struct option marker_options[] = {
 	OPT_CHOICE("framing", struct marker, shape.framing, .choices = archive_kind_names),
 	OPT_U64("part", struct marker, shape.part),
 	OPT_BOOL("rank_metadata", struct marker, shape.rank_metadata),
+	OPT_CHOICE("consolidate", struct marker, shape.consolidate,
+		   .choices = checkpoint_consolidate_names),
 	OPT_END,
 };
 static const struct option *const marker_tables[] = {marker_options, NULL};
@@ -50,6 +52,26 @@ void marker_key(const char *folder, uint64_t number, char key[OBJECT_KEY_BYTES])
 {
 	snprintf(key, OBJECT_KEY_BYTES, "%s%s%06" PRIu64 "/.haul-checkpoint.json", folder,
 		 folder[0] ? "/" : "", number);
+}
+
+void marker_shards(const char *folder, uint64_t number, char key[OBJECT_KEY_BYTES])
+{
+	snprintf(key, OBJECT_KEY_BYTES, "%s%s%06" PRIu64 "/" CHECKPOINT_HF_SHARDS, folder,
+		 folder[0] ? "/" : "", number);
+}
+
+void marker_remove(const struct checkpoint_shape *s, struct queue *q, const char *folder,
+		   uint64_t number)
+{
+	void (*const keys[])(const char *, uint64_t,
+			     char[OBJECT_KEY_BYTES]) = {marker_shards, marker_key, marker_folder};
+
+	for (unsigned i = s->layout != CHECKPOINT_HF; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		struct object o = {.size = 0};
+
+		keys[i](folder, number, o.key);
+		queue_do(q, &(struct request){.op = REQ_DELETE, .object = &o});
+	}
 }
 
 void marker_file_key(const char *folder, uint64_t number, const struct checkpoint_file *f,
@@ -118,7 +140,7 @@ static bool marker_has_metadata(const struct marker *m, struct queue *q, const c
 		struct request req = {.op = REQ_STAT, .object = &o};
 		struct checkpoint_file f;
 
-		checkpoint_file(&m->shape, rank, checkpoint_data_files(&m->shape, rank), &f);
+		checkpoint_metadata_file(&m->shape, rank, &f);
 		marker_file_key(folder, number, &f, o.key);
 		whole = queue_do(q, &req) == 0;
 	}
@@ -140,7 +162,7 @@ int marker_load(struct marker *m, struct queue *q, const char *folder, uint64_t 
 	free(text);
 	if (rc < 0)
 		return err_wrap(err, rc, "%s/%s", q->channel.store->uri, key);
-	if (checkpoint_has_state_dict(&m->shape))
+	if (checkpoint_has_metadata(&m->shape))
 		m->whole = marker_has_metadata(m, q, folder, number);
 	return 0;
 }

@@ -27,11 +27,16 @@ struct marker {
 	bool whole;
 };
 
-/* "checkpoints/000003/"; and the keys of its marker and of a file in it. number: from 0. */
+/* "checkpoints/000003/"; and the keys of its marker, of the folder of its shards, and of a file in it. number: from 0. */
 void marker_folder(const char *folder, uint64_t number, char key[OBJECT_KEY_BYTES]);
 void marker_key(const char *folder, uint64_t number, char key[OBJECT_KEY_BYTES]);
+void marker_shards(const char *folder, uint64_t number, char key[OBJECT_KEY_BYTES]);
 void marker_file_key(const char *folder, uint64_t number, const struct checkpoint_file *f,
 		     char key[OBJECT_KEY_BYTES]);
+
+/* Removes the folder of shards where there is one, the marker, and the folder, all empty but for these. */
+void marker_remove(const struct checkpoint_shape *s, struct queue *q, const char *folder,
+		   uint64_t number);
 
 /* Whether the marker describes a checkpoint of that shape. */
 bool marker_shape_is(const struct marker *m, const struct checkpoint_shape *shape);

@@ -230,7 +230,7 @@ static void rank_file_tensor(const void *file, uint64_t t, struct tensor *out)
 static int rank_file_open(struct rank_file *f, const struct metadata_source *s, uint64_t rank,
 			  struct err *err)
 {
-	struct archive_tensors tensors = {0, rank_file_tensor, f};
+	struct archive_tensors tensors = {.tensor = rank_file_tensor, .argument = f};
 
 	*f = (struct rank_file){.dict = s->dict};
 	mesh_at(s->dict.mesh, rank, &f->place);

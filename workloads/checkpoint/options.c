@@ -19,6 +19,7 @@ enum {
 	CHECKPOINT_REGION_BYTES = 4096,
 	CHECKPOINT_PATH_BYTES = 96
 };
+static const uint64_t hf_shard_usual = 5000000000;
 static const uint64_t ranks_max = 1ull << 31;
 static const double bytes_max = 0x1p62;
 
@@ -103,8 +104,11 @@ void checkpoint_shape(const struct job *job, const struct checkpoint_options *o,
 	*out = (struct checkpoint_shape){
 		.model = o->model, .mesh = o->mesh, .layout = o->layout, .framing = o->framing};
 	mesh_complete(&out->mesh, job->cluster.tensor, job->cluster.pipeline, ranks);
-	out->rank_metadata =
-		checkpoint_has_state_dict(out) && o->collectives == CHECKPOINT_COLLECTIVES_NONE;
+	out->rank_metadata = checkpoint_has_state_dict(out) && o->layout != CHECKPOINT_HF &&
+			     o->collectives == CHECKPOINT_COLLECTIVES_NONE;
+	out->consolidate = o->consolidate;
+	if (o->layout == CHECKPOINT_HF)
+		out->part = o->shard ? o->shard : hf_shard_usual;
 	if (o->layout == CHECKPOINT_SHARED)
 		out->part = options_updates(store) ? CHECKPOINT_REGION_BYTES : o->chunk;
 }
@@ -224,6 +228,7 @@ static int options_check_operation(const struct checkpoint_options *o, const cha
 				   struct err *err)
 {
 	const struct checkpoint_shape shape = {.layout = o->layout};
+	bool hf = o->layout == CHECKPOINT_HF;
 	const struct {
 		bool refused;
 		const char *key, *why;
@@ -240,13 +245,24 @@ static int options_check_operation(const struct checkpoint_options *o, const cha
 		{!checkpoint_reads(o) && o->read_as, "read_as", "\"write\" reads nothing"},
 		{!checkpoint_writes(o) && o->behind != CHECKPOINT_BEHIND_NONE, "behind",
 		 "\"read\" writes nothing"},
+		{hf && o->framing != ARCHIVE_SAFETENSORS, "framing",
+		 "Hugging Face's files are safetensors; set \"framing\": \"safetensors\""},
+		{hf && shard_optimizer_tensors(&o->model), "model/optimizer",
+		 "Hugging Face's files have weights only; set \"optimizer\": \"none\""},
+		{hf && o->model.weights == MODEL_INT4, "model/weights",
+		 "torch's writer for Hugging Face has no numbers of four bits"},
+		{!hf && o->consolidate, "consolidate", "only the layout \"hf\" is consolidated"},
+		{!hf && o->shard, "shard", "only the layout \"hf\" has files of the model"},
+		{o->consolidators > 1 && !checkpoint_consolidators(o), "consolidators",
+		 "nothing is consolidated"},
 		{checkpoint_has_state_dict(&shape) && o->framing == ARCHIVE_RAW, "framing",
 		 "a distributed checkpoint has files of torch.save, or safetensors"},
 		{!checkpoint_has_state_dict(&shape) && o->collectives, "collectives",
-		 "only the layouts \"dcp\" and \"megatron\" have any"},
+		 "only the layouts \"dcp\", \"megatron\" and \"hf\" have any"},
 		{!checkpoint_has_state_dict(&shape) &&
 			 (o->mesh.replicate > 1 || o->mesh.expert > 1),
-		 "mesh", "only the layouts \"dcp\" and \"megatron\" know replicate and expert"},
+		 "mesh",
+		 "only the layouts \"dcp\", \"megatron\" and \"hf\" know replicate and expert"},
 		{o->layout == CHECKPOINT_SHARED && o->framing != ARCHIVE_RAW, "framing",
 		 "a shared file holds regions, not archives; set \"framing\": \"raw\""},
 	};
@@ -298,6 +314,7 @@ static int options_check_ring(const struct checkpoint_options *o, const char *pa
 	} rows[] = {
 		{"writers", o->writers, checkpoint_writes(o)},
 		{"readers", o->readers, checkpoint_reads(o)},
+		{"consolidators", o->consolidators, checkpoint_consolidators(o) > 0},
 	};
 	int rc = piece_check_memory(o->buffers, o->chunk, CHECKPOINT_PIECES_MIN, path, err);
 
@@ -344,6 +361,11 @@ static int options_check_parts(const struct checkpoint_options *o, const struct 
 
 	if (!checkpoint_writes(o) || options_updates(store))
 		return 0;
+	if (o->consolidate)
+		return err_set(
+			err, -EINVAL,
+			"%s/consolidate: store \"%s\" cannot be written in place, as torch does it",
+			path, store->name);
 	rc = options_largest(s, ranks, &largest, err);
 	snprintf(where, sizeof(where), "%s/chunk", path);
 	return rc < 0 ? rc : backend_check_parts(store, largest, o->chunk, where, err);

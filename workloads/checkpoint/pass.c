@@ -93,16 +93,17 @@ static int checkpoint_write_mark(struct checkpoint_run *r, struct err *err)
 }
 
 /* After the last file of all ranks. */
-static int checkpoint_write_publish(struct checkpoint_run *r, uint64_t *marker_ns, struct err *err)
+static int checkpoint_write_publish(struct checkpoint_run *r, enum stop_reason *stopped,
+				    uint64_t *marker_ns, struct err *err)
 {
 	struct clock *clock = r->store.clock;
 	uint64_t began_ns = clock_now(clock);
 	int rc = 0;
 
 	r->marker.whole = true;
-	rc = checkpoint_protocol_finish(r, err);
-	if (rc == 0 && r->keeps && r->ctx->group->rank == 0 &&
-	    !checkpoint_has_state_dict(&r->shape))
+	rc = checkpoint_protocol_finish(r, stopped, err);
+	if (rc == 0 && *stopped == STOP_NONE && r->keeps && r->ctx->group->rank == 0 &&
+	    !checkpoint_has_metadata(&r->shape))
 		rc = marker_save(&r->marker, &r->side, r->options->folder, r->number, err);
 	*marker_ns = r->ctx->group->rank == 0 && r->keeps ? clock_now(clock) - began_ns : 0;
 	return group_agree(r->ctx->group, rc, err);
@@ -154,13 +155,14 @@ static int checkpoint_version_end(struct checkpoint_run *r, bool whole, struct e
 	return rc;
 }
 
-/* Adds what the last writer measured to the rank's row. */
-static void checkpoint_count_writers(struct checkpoint_run *r, const struct checkpoint_member *last)
+/* Adds what the last writer of a whole checkpoint measured to the rank's row. */
+static void checkpoint_count_writers(struct checkpoint_run *r, const struct checkpoint_member *last,
+				     bool whole)
 {
 	uint64_t *row = r->ctx->tally->rank_row;
 
-	row[CHECKPOINT_FILL_NS] += last->writer.fill_ns;
-	row[CHECKPOINT_STORE_NS] += last->writer.write_ns + last->request_ns;
+	row[CHECKPOINT_FILL_NS] += whole ? last->writer.fill_ns : 0;
+	row[CHECKPOINT_STORE_NS] += whole ? last->writer.write_ns + last->request_ns : 0;
 	for (uint32_t i = 0; i < r->crew.threads; i++) {
 		struct checkpoint_member *m = &r->members[i];
 
@@ -219,9 +221,10 @@ int checkpoint_write_begin(struct checkpoint_run *r, struct err *err)
 	return rc < 0 ? rc : checkpoint_version_begin(r, err);
 }
 
-int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, struct err *err)
+int checkpoint_write_end(struct checkpoint_run *r, int written, enum stop_reason *stopped,
+			 struct err *err)
 {
-	bool whole = written == 0 && !stopped;
+	bool whole = written == 0 && *stopped == STOP_NONE;
 	int rc = checkpoint_version_end(r, whole, whole ? err : NULL), took_rc;
 	uint64_t blamed[ACCOUNTS] = {0}, marker_ns = 0;
 	struct checkpoint_took took;
@@ -230,14 +233,15 @@ int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, st
 	rc = written < 0 ? written : rc < 0 ? rc : took_rc;
 	account_switch(&r->repeat.accounts, ACCOUNT_RANKS, took.time.end_ns);
 	if (rc == 0 && whole)
-		rc = checkpoint_write_publish(r, &marker_ns, err);
+		rc = checkpoint_write_publish(r, stopped, &marker_ns, err);
 	blamed[ACCOUNT_OPEN] = took.last->request_ns;
 	blamed[ACCOUNT_TRANSFER] = took.last->writer.write_ns;
 	blamed[ACCOUNT_GENERATE] = took.last->writer.fill_ns;
 	repeat_account(&r->repeat, blamed, took.time.end_ns);
 	r->ctx->tally->rank_row[CHECKPOINT_FILES_WRITTEN] += took.files;
-	checkpoint_count_writers(r, took.last);
-	if (rc == 0 && whole)
+	whole = rc == 0 && *stopped == STOP_NONE;
+	checkpoint_count_writers(r, took.last, whole);
+	if (whole)
 		checkpoint_count_written(r, &took, marker_ns);
 	return rc;
 }
@@ -250,7 +254,7 @@ int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped, s
 		return rc;
 	r->blocked_ns = 0;
 	rc = crew_run(&r->crew, checkpoint_write_thread, stopped, err);
-	rc = checkpoint_write_end(r, rc, *stopped != STOP_NONE, err);
+	rc = checkpoint_write_end(r, rc, stopped, err);
 	return rc == 0 && *stopped == STOP_NONE ? checkpoint_remove_old(r, err) : rc;
 }
 

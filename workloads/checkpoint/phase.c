@@ -18,6 +18,7 @@ static void checkpoint_null_options(const struct checkpoint_options *from,
 	o->keep = 0;
 	o->purge = CHECKPOINT_PURGE_RANKS;
 	o->collectives = CHECKPOINT_COLLECTIVES_NONE;
+	o->consolidate = CHECKPOINT_CONSOLIDATE_NONE;
 	o->fill = CHECKPOINT_FILL_STREAM;
 	o->behind = CHECKPOINT_BEHIND_NONE;
 	o->verify = VERIFY_NONE;

@@ -9,19 +9,6 @@
 #include "workloads/checkpoint/run.h"
 #include "workloads/common/small_object.h"
 
-/* Whether this rank writes metadata, and which file it is. */
-static bool protocol_metadata(const struct checkpoint_run *r, struct checkpoint_file *f)
-{
-	uint64_t rank = r->ctx->group->rank;
-	uint32_t i;
-
-	if (!checkpoint_has_state_dict(&r->shape) || (rank && !r->shape.rank_metadata))
-		return false;
-	i = checkpoint_data_files(&r->shape, rank);
-	checkpoint_file(&r->shape, rank, i, f);
-	return true;
-}
-
 /* Under a temporary name, made durable where the store is asked for it, and renamed: the checkpoint is visible. */
 static int protocol_write_metadata(struct checkpoint_run *r, struct err *err)
 {
@@ -31,7 +18,7 @@ static int protocol_write_metadata(struct checkpoint_run *r, struct err *err)
 	uint64_t length;
 	int rc;
 
-	if (!protocol_metadata(r, &f))
+	if (!checkpoint_metadata_file(&r->shape, r->ctx->group->rank, &f))
 		return 0;
 	rc = checkpoint_metadata(&f, NULL, &length, err);
 	if (rc == 0)
@@ -137,15 +124,15 @@ int checkpoint_protocol_plan(struct checkpoint_run *r, struct err *err)
 	return rc;
 }
 
-int checkpoint_protocol_finish(struct checkpoint_run *r, struct err *err)
+int checkpoint_protocol_finish(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
 {
 	int rc = 0;
 
-	if (!checkpoint_has_state_dict(&r->shape))
-		return 0;
 	if (protocol_speaks(r))
 		rc = protocol_exchange(r, METADATA_RESULTS, false, ACCOUNT_RANKS, err);
-	return rc == 0 ? protocol_write_metadata(r, err) : rc;
+	if (rc == 0)
+		rc = checkpoint_consolidate(r, stopped, err);
+	return rc == 0 && *stopped == STOP_NONE ? protocol_write_metadata(r, err) : rc;
 }
 
 static int protocol_count_nothing(void *argument, const struct checkpoint_range *g)
@@ -179,9 +166,8 @@ int checkpoint_protocol_load(struct checkpoint_run *r, struct err *err)
 	size_t length;
 	int rc;
 
-	if (!checkpoint_has_state_dict(&r->shape) || !r->keeps)
+	if (!r->keeps || !checkpoint_metadata_file(&r->shape, rank, &f))
 		return 0;
-	checkpoint_file(&r->shape, rank, checkpoint_data_files(&r->shape, rank), &f);
 	marker_file_key(r->options->folder, r->number, &f, key);
 	clock_sleep_until(r->store.clock, r->repeat.start_ns);
 	began_ns = clock_now(r->store.clock);
@@ -199,9 +185,9 @@ int checkpoint_metadata_remove(struct checkpoint_run *r, uint64_t number, struct
 	struct checkpoint_file f;
 	int rc = 0;
 
-	if (!r->keeps || !checkpoint_has_state_dict(&r->shape))
+	if (!r->keeps || !checkpoint_has_metadata(&r->shape))
 		return 0;
-	if (protocol_metadata(r, &f)) {
+	if (checkpoint_metadata_file(&r->shape, r->ctx->group->rank, &f)) {
 		marker_file_key(r->options->folder, number, &f, o.key);
 		rc = queue_do(&r->side, &req);
 	}

@@ -58,7 +58,6 @@ static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct e
 	struct group *group = r->ctx->group;
 	struct marker marker = r->marker;
 	uint64_t now = r->number, began_ns = clock_now(r->store.clock);
-	struct object o = {.size = 0};
 	int rc = 0;
 
 	r->number = number;
@@ -71,10 +70,7 @@ static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct e
 		rc = checkpoint_remove_files(r, err);
 	if (rc == 0 && group->rank == 0) {
 		checkpoint_drop_parts(r, number);
-		marker_key(r->options->folder, number, o.key);
-		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
-		marker_folder(r->options->folder, number, o.key);
-		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
+		marker_remove(&r->shape, &r->side, r->options->folder, number);
 	}
 	r->number = now;
 	r->ctx->tally->rank_row[CHECKPOINT_PURGE_NS] += clock_now(r->store.clock) - began_ns;
@@ -107,12 +103,8 @@ static void *purge_thread(void *argument)
 			x->rc = x->rc == -ENOENT ? 0 : x->rc;
 		}
 	}
-	marker_key(r->options->folder, x->number, o.key);
 	if (x->rc == 0)
-		queue_do(&x->queue, &(struct request){.op = REQ_DELETE, .object = &o});
-	marker_folder(r->options->folder, x->number, o.key);
-	if (x->rc == 0)
-		queue_do(&x->queue, &(struct request){.op = REQ_DELETE, .object = &o});
+		marker_remove(&r->shape, &x->queue, r->options->folder, x->number);
 	x->ns += clock_now(r->store.clock) - began_ns;
 	return NULL;
 }

@@ -16,7 +16,13 @@
 #include "workloads/common/writer.h"
 
 /* What a thread has counted in a pass. */
-enum checkpoint_count { COUNT_FILES, COUNT_BYTES, COUNT_PAYLOAD_ERRORS };
+enum checkpoint_count {
+	COUNT_FILES,
+	COUNT_BYTES,
+	COUNT_PAYLOAD_ERRORS,
+	COUNT_CONSOLIDATE_WRITES,
+	COUNT_CONSOLIDATE_BYTES
+};
 
 /* A file that one or several threads of this rank write: whole.c. */
 enum checkpoint_slot_state { SLOT_FREE, SLOT_OPENING, SLOT_OPEN, SLOT_FAILED };
@@ -95,8 +101,8 @@ struct checkpoint_run {
 	 * this rank that no thread has taken. */
 	uint64_t read_rank;
 	bool ranges;
-	_Atomic uint64_t next_piece;
-	uint64_t needed_bytes; /* of a checkpoint, by this rank; 0: not known yet */
+	_Atomic uint64_t next_piece; /* and the next file to consolidate */
+	uint64_t needed_bytes;       /* of a checkpoint, by this rank; 0: not known yet */
 	struct checkpoint_purge_work *purge;
 	bool planned; /* a save of this run has had its plans */
 	bool content; /* the store keeps what is written */
@@ -195,9 +201,10 @@ int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped, s
 
 /* The steps of that, for whoever does something else while the threads write. begin: all is made
  * ready for them. end: they have written it, or failed with written, or were stopped; it is
- * published and counted. */
+ * consolidated, which may be stopped, published and counted. */
 int checkpoint_write_begin(struct checkpoint_run *r, struct err *err);
-int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, struct err *err);
+int checkpoint_write_end(struct checkpoint_run *r, int written, enum stop_reason *stopped,
+			 struct err *err);
 
 /* Reads checkpoint r->number. */
 int checkpoint_read_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
@@ -206,13 +213,19 @@ int checkpoint_read_next(struct checkpoint_run *r, enum stop_reason *stopped, st
  * and scattered before, results are gathered after, and the metadata is written last. All do nothing for other layouts.
  * Collective. */
 int checkpoint_protocol_plan(struct checkpoint_run *r, struct err *err);
-int checkpoint_protocol_finish(struct checkpoint_run *r, struct err *err);
+int checkpoint_protocol_finish(struct checkpoint_run *r, enum stop_reason *stopped,
+			       struct err *err);
 /* Before a load: how many bytes this rank needs (needed_bytes), computed once; and then reads the metadata, as each rank
  * does. */
 int checkpoint_protocol_needed(struct checkpoint_run *r, struct err *err);
 int checkpoint_protocol_load(struct checkpoint_run *r, struct err *err);
 /* Removes the metadata of a checkpoint, before anything else of it changes: it is no longer whole. */
 int checkpoint_metadata_remove(struct checkpoint_run *r, uint64_t number, struct err *err);
+
+/* consolidate.c. Makes the model's files of the shards that all ranks have written, where the layout has them: each thread reads
+ * the shards of one file after the other and writes every tensor to its place there, a row at a time where ranks share the
+ * columns. As torch does: a slice of a shard is read, and then written. Collective. */
+int checkpoint_consolidate(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
 
 /* purge.c. Removal of checkpoints that are too many. */
 int checkpoint_remove_old(struct checkpoint_run *r, struct err *err);

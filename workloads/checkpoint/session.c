@@ -19,8 +19,12 @@ static const struct meter_map checkpoint_maps[] = {
 	{REQ_DELETE, CHECKPOINT_REMOVED, CHECKPOINT_HIST_DELETE, METER_NONE, METER_NONE},
 };
 
+static const int checkpoint_own[] = {CHECKPOINT_HIST_CONSOLIDATE_WRITE};
+
 static const struct meter_layout checkpoint_meter = {
 	METER_MAPS(checkpoint_schema, checkpoint_maps),
+	.own = checkpoint_own,
+	.own_count = COUNT(checkpoint_own),
 	.sync = CHECKPOINT_HIST_SYNC,
 	.publish = CHECKPOINT_HIST_PUBLISH,
 	.live_op = REQ_WRITE,
@@ -129,7 +133,8 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 	if (rc < 0)
 		return rc;
 	checkpoint_count_memory(r);
-	r->crew = crew_of(ctx, &r->store, &checkpoint_meter, max_u64(writers, readers),
+	r->crew = crew_of(ctx, &r->store, &checkpoint_meter,
+			  max_u64(checkpoint_consolidators(o), max_u64(writers, readers)),
 			  max_u32(r->write_depth, r->read_pieces), "checkpoint");
 	r->crew.once = true;
 	r->crew.argument = r;
@@ -148,7 +153,7 @@ static int checkpoint_check_whole(const struct checkpoint_run *r, struct err *er
 {
 	uint64_t ranks = mesh_ranks(&r->shape.mesh);
 
-	if (!checkpoint_has_state_dict(&r->shape) || !checkpoint_writes(r->options) ||
+	if (!checkpoint_has_metadata(&r->shape) || !checkpoint_writes(r->options) ||
 	    r->ctx->group->size >= ranks)
 		return 0;
 	return err_set(
@@ -174,6 +179,12 @@ int checkpoint_open(struct checkpoint_run *r, struct err *err)
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
+	/* Each rank alike: its store is the same. */
+	if (checkpoint_consolidators(o) && r->store.alignment > 1)
+		return err_set(
+			err, -EINVAL,
+			"%s: consolidation writes rows, and direct I/O whole blocks; set \"direct\": false",
+			r->store.uri);
 	checkpoint_reader_mesh(o, &r->shape, ctx->group->size, &r->readers);
 	r->ranges = checkpoint_reads_ranges(o, &r->shape.mesh);
 	r->content = store_can(&r->store, BACKEND_CONTENT);

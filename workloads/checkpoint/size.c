@@ -236,7 +236,7 @@ static void size_notes(const struct checkpoint_options *o, const struct checkpoi
 			"the mesh has %s: the phase has the first %" PRIu32
 			" of them, which write only their part%s",
 			units_counted(counted, mesh_ranks(&s->mesh), "rank"), ranks,
-			checkpoint_has_state_dict(s)
+			checkpoint_has_metadata(s)
 				? "; a run needs all of them, for metadata of the whole checkpoint"
 				: "");
 	}
@@ -365,31 +365,6 @@ static const struct plan_column tell_columns[TELL_COLUMNS] = {
 	[TELL_FILE_BYTES] = {"file_bytes", "bytes"}, [TELL_FILES] = {"files", ""},
 };
 
-/* Totals are of the whole checkpoint; share: what of its tensors the ranks of the phase write. */
-static int tell_totals(const struct checkpoint_shape *s, uint32_t ranks, struct plan_told *out,
-		       struct err *err)
-{
-	struct checkpoint_written whole = {0}, part = {0};
-	double tensors;
-	int rc = checkpoint_written(s, mesh_ranks(&s->mesh), &whole, err);
-
-	if (rc == 0)
-		rc = ranks < mesh_ranks(&s->mesh) ? checkpoint_written(s, ranks, &part, err) : 0;
-	if (rc < 0)
-		return rc;
-	tensors = (double)(whole.weights + whole.optimizer);
-	plan_total_add(out, "parameters", "", (double)model_parameters(&s->model));
-	plan_total_add(out, "weight_bytes", "bytes", (double)whole.weights);
-	plan_total_add(out, "optimizer_bytes", "bytes", (double)whole.optimizer);
-	plan_total_add(out, "bytes", "bytes", tensors);
-	plan_total_add(out, "file_bytes", "bytes", (double)whole.bytes);
-	plan_total_add(out, "files", "", (double)whole.files);
-	if (ranks < mesh_ranks(&s->mesh))
-		plan_total_add(out, "share", "fraction",
-			       (double)(part.weights + part.optimizer) / tensors);
-	return 0;
-}
-
 /* Rows of ranks that are alike are computed once. */
 static int tell_ranks(const struct checkpoint_shape *s, uint64_t ranks, uint64_t *cells,
 		      struct err *err)
@@ -417,6 +392,37 @@ static int tell_ranks(const struct checkpoint_shape *s, uint64_t ranks, uint64_t
 	return 0;
 }
 
+/* Totals are of the whole checkpoint; share: what of its tensors the ranks of the phase write. */
+static int tell_totals(const struct checkpoint_shape *s, uint64_t ranks, const uint64_t *cells,
+		       struct plan_told *out, struct err *err)
+{
+	struct checkpoint_written part = {0}, whole;
+	int rc = 0;
+
+	for (const uint64_t *row = cells; row < cells + ranks * TELL_COLUMNS; row += TELL_COLUMNS) {
+		part.weights += row[TELL_WEIGHTS];
+		part.optimizer += row[TELL_OPTIMIZER];
+		part.bytes += row[TELL_FILE_BYTES];
+		part.files += row[TELL_FILES];
+	}
+	whole = part;
+	if (ranks < mesh_ranks(&s->mesh) || s->layout == CHECKPOINT_SHARED)
+		rc = checkpoint_written(s, mesh_ranks(&s->mesh), &whole, err);
+	if (rc < 0)
+		return rc;
+	plan_total_add(out, "parameters", "", (double)model_parameters(&s->model));
+	plan_total_add(out, "weight_bytes", "bytes", (double)whole.weights);
+	plan_total_add(out, "optimizer_bytes", "bytes", (double)whole.optimizer);
+	plan_total_add(out, "bytes", "bytes", (double)(whole.weights + whole.optimizer));
+	plan_total_add(out, "file_bytes", "bytes", (double)whole.bytes);
+	plan_total_add(out, "files", "", (double)whole.files);
+	if (ranks < mesh_ranks(&s->mesh))
+		plan_total_add(out, "share", "fraction",
+			       (double)(part.weights + part.optimizer) /
+				       (double)(whole.weights + whole.optimizer));
+	return 0;
+}
+
 /* The shape is that of the writers also where the phase only reads; then its ranks may be more. */
 int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 		    const struct rank_place *places, uint32_t ranks, struct arena *arena,
@@ -439,9 +445,9 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 	cells = arena_alloc(arena, (size_t)rows * TELL_COLUMNS * sizeof(*cells));
 	if (!cells)
 		return err_set(err, -ENOMEM, "no memory for the plan of %u ranks", ranks);
-	rc = tell_totals(&shape, (uint32_t)rows, out, err);
+	rc = tell_ranks(&shape, rows, cells, err);
 	if (rc == 0)
-		rc = tell_ranks(&shape, rows, cells, err);
+		rc = tell_totals(&shape, rows, cells, out, err);
 	if (rc < 0)
 		return rc;
 	out->table_count = 1;

@@ -52,14 +52,16 @@ uint64_t state_entries(const struct state_dict *d)
 	return weights_of(d) * (1 + states_of(d));
 }
 
-/* Which weight of the model an entry belongs to, as a whole tensor. */
-static void entry_weight(const struct state_dict *d, uint64_t weight, struct state_entry *out)
+/* The layer of a weight. Most layers are alike, so that the first guess is right. */
+static uint64_t layer_of(const struct state_dict *d, uint64_t weight)
 {
 	uint64_t low = 0, high = model_layer_count(d->model);
-	const struct tensors_layout *l;
-	enum tensor_class c;
-	uint32_t kind;
+	uint64_t each = max_u64(d->in_layer[TENSORS_DENSE], d->in_layer[TENSORS_EXPERTS]);
+	uint64_t guess = 1 + excess_u64(weight, d->in_layer[TENSORS_EMBEDDING]) / max_u64(each, 1);
 
+	if (guess < high && weights_before(d, guess) <= weight &&
+	    weight < weights_before(d, guess + 1))
+		return guess;
 	while (high - low > 1) {
 		uint64_t middle = low + (high - low) / 2;
 
@@ -68,6 +70,17 @@ static void entry_weight(const struct state_dict *d, uint64_t weight, struct sta
 		else
 			high = middle;
 	}
+	return low;
+}
+
+/* Which weight of the model an entry belongs to, as a whole tensor. */
+static void entry_weight(const struct state_dict *d, uint64_t weight, struct state_entry *out)
+{
+	uint64_t low = layer_of(d, weight);
+	const struct tensors_layout *l;
+	enum tensor_class c;
+	uint32_t kind;
+
 	out->layer = low;
 	c = tensors_class(d->model, low);
 	l = &d->layouts[c];
@@ -170,9 +183,10 @@ uint64_t state_chunk_common(const struct state_chunk *a, const struct state_chun
 	return common;
 }
 
-/* Calls chunk for the entries of which the rank has something, in order: all that it holds, or what it writes. */
+/* Calls chunk for the entries of which the rank has something, in order: all that it holds, or what it writes. Ends when it
+ * returns false. */
 static void state_walk(const struct state_dict *d, const struct mesh_place *p, bool writing,
-		       void (*chunk)(void *argument, const struct state_entry *e,
+		       bool (*chunk)(void *argument, const struct state_entry *e,
 				     const struct state_chunk *c),
 		       void *argument)
 {
@@ -187,29 +201,38 @@ static void state_walk(const struct state_dict *d, const struct mesh_place *p, b
 		bool writes;
 
 		entry_make(d, i < end ? i : weights + first * states + (i - end), &e);
-		if (state_chunk_of(d, &e, p, &c, &writes) && (writes || !writing))
-			chunk(argument, &e, &c);
+		if (state_chunk_of(d, &e, p, &c, &writes) && (writes || !writing) &&
+		    !chunk(argument, &e, &c))
+			return;
 	}
 }
 
 struct state_listed {
 	uint32_t *entries;
-	uint64_t count;
+	uint64_t count, most;
 };
 
-static void list_add(void *argument, const struct state_entry *e, const struct state_chunk *c)
+static bool list_add(void *argument, const struct state_entry *e, const struct state_chunk *c)
 {
 	struct state_listed *l = argument;
 
 	(void)c;
 	if (l->entries)
 		l->entries[l->count] = (uint32_t)e->number;
-	l->count++;
+	return ++l->count < l->most;
 }
 
 uint64_t state_list(const struct state_dict *d, const struct mesh_place *p, uint32_t *entries)
 {
-	struct state_listed l = {.entries = entries};
+	struct state_listed l = {.entries = entries, .most = UINT64_MAX};
+
+	state_walk(d, p, true, list_add, &l);
+	return l.count;
+}
+
+bool state_writes(const struct state_dict *d, const struct mesh_place *p)
+{
+	struct state_listed l = {.most = 1};
 
 	state_walk(d, p, true, list_add, &l);
 	return l.count;
@@ -230,11 +253,12 @@ void state_tensor_of(const struct state_dict *d, const struct mesh_place *p, uin
 	out->bytes = model_type_bytes(out->type, c.size[0] * c.size[1]);
 }
 
-static void bytes_add(void *argument, const struct state_entry *e, const struct state_chunk *c)
+static bool bytes_add(void *argument, const struct state_entry *e, const struct state_chunk *c)
 {
 	uint64_t *bytes = argument;
 
 	bytes[e->state > 0] += model_type_bytes(e->tensor.type, c->size[0] * c->size[1]);
+	return true;
 }
 
 void state_bytes(const struct state_dict *d, const struct mesh_place *p, bool writes,

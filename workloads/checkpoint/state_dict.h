@@ -52,6 +52,8 @@ uint64_t state_chunk_common(const struct state_chunk *a, const struct state_chun
 
 /* The entries that a rank writes, in the order of its file; NULL: only counts them. */
 uint64_t state_list(const struct state_dict *d, const struct mesh_place *p, uint32_t *entries);
+/* Whether there are any. */
+bool state_writes(const struct state_dict *d, const struct mesh_place *p);
 /* The part of the entry that the rank writes, as a tensor. */
 void state_tensor_of(const struct state_dict *d, const struct mesh_place *p, uint64_t number,
 		     struct tensor *out);

@@ -88,6 +88,7 @@ static int checkpoint_hold(struct checkpoint_run *r, struct err *err)
 
 int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err)
 {
+	enum stop_reason stopped = halt ? STOP_SIGNAL : STOP_NONE;
 	int rc;
 
 	if (!r || !r->flies)
@@ -96,9 +97,9 @@ int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err)
 	r->flies = false;
 	/* What was held is written. */
 	checkpoint_whole_free(r);
-	rc = checkpoint_write_end(r, rc, halt, err);
+	rc = checkpoint_write_end(r, rc, &stopped, err);
 	r->within.tally->finished_ns = clock_date_ns(r->store.clock);
-	if (rc == 0 && !halt)
+	if (rc == 0 && stopped == STOP_NONE)
 		rc = checkpoint_remove_old(r, err);
 	r->number++;
 	return rc;
@@ -108,6 +109,7 @@ int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err)
 static int checkpoint_within_launch(struct checkpoint_run *r, struct err *err)
 {
 	uint64_t asked_ns = clock_now(r->store.clock);
+	enum stop_reason stopped = STOP_NONE;
 	int rc = checkpoint_within_land(r, false, err), launched = 0;
 
 	if (r->repeat.begun)
@@ -133,7 +135,7 @@ static int checkpoint_within_launch(struct checkpoint_run *r, struct err *err)
 	/* Another rank has failed, perhaps. */
 	if (launched == 0)
 		crew_land(&r->crew, true, NULL);
-	return checkpoint_write_end(r, rc, false, err);
+	return checkpoint_write_end(r, rc, &stopped, err);
 }
 
 int checkpoint_within_write(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)

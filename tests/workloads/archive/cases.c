@@ -92,13 +92,13 @@ static void many_tensor(const void *argument, uint64_t i, struct tensor *out)
 
 #define ROWS(name, rows, huge) \
 	{ \
-		name, {sizeof(rows) / sizeof(*(rows)) - 1, row_tensor, rows}, huge \
+		name, {sizeof(rows) / sizeof(*(rows)) - 1, row_tensor, rows, NULL}, huge \
 	}
 static const struct archive_case cases[] = {
-	{"none", {0, many_tensor, NULL}, false},
-	{"one", {1, many_tensor, NULL}, false},
-	{"thousand", {1000, many_tensor, NULL}, false},
-	{"many", {2001, many_tensor, NULL}, false},
+	{"none", {0, many_tensor, NULL, NULL}, false},
+	{"one", {1, many_tensor, NULL, NULL}, false},
+	{"thousand", {1000, many_tensor, NULL, NULL}, false},
+	{"many", {2001, many_tensor, NULL, NULL}, false},
 	ROWS("few_bytes", few_bytes, false),
 	ROWS("no_bytes", no_bytes, false),
 	ROWS("types", types, false),

@@ -352,7 +352,8 @@ static void test_refusals(void)
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct archive_tensors tensors = {rows[i].count, wrong_tensor, &rows[i]};
+		struct archive_tensors tensors = {
+			.count = rows[i].count, .tensor = wrong_tensor, .argument = &rows[i]};
 		struct arena arena = {0};
 		struct err err = {0};
 		uint64_t size, payload;

@@ -67,8 +67,8 @@ enum { CASES = sizeof(cases) / sizeof(cases[0]), LAYOUTS = CHECKPOINT_SHARED + 1
 
 static struct checkpoint_shape shape_of(unsigned i, uint32_t layout, uint64_t part)
 {
-	return (struct checkpoint_shape){*cases[i].model, cases[i].mesh, layout,
-					 ARCHIVE_TORCH,   part,          false};
+	return (struct checkpoint_shape){
+		*cases[i].model, cases[i].mesh, layout, ARCHIVE_TORCH, part, 0, false};
 }
 
 static uint64_t file_bytes(const struct checkpoint_file *f)
@@ -131,7 +131,7 @@ static void test_mlperfs_table(void)
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct checkpoint_shape s = {
-			*rows[i].model, rows[i].mesh, rows[i].layout, ARCHIVE_TORCH, 0, false};
+			*rows[i].model, rows[i].mesh, rows[i].layout, ARCHIVE_TORCH, 0, 0, false};
 		uint64_t bytes;
 
 		CU_ASSERT_EQUAL(count_files(&s, &bytes), rows[i].files);
@@ -278,8 +278,9 @@ static void test_names(void)
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct checkpoint_shape s = {*rows[i].model,  rows[i].mesh, rows[i].layout,
-					     rows[i].framing, 4096,         false};
+		struct checkpoint_shape s = {
+			*rows[i].model, rows[i].mesh, rows[i].layout, rows[i].framing, 4096, 0,
+			false};
 		struct checkpoint_file f;
 
 		CU_ASSERT_EQUAL(checkpoint_file_count(&s, rows[i].rank), rows[i].files);
@@ -330,8 +331,8 @@ static void test_unique(void)
 /* Tensors are in the order of layers, and each one of a stage is in one file of its writer. */
 static void test_tensors(void)
 {
-	struct checkpoint_shape s = {uneven, {1, 3, 1, 1, 0, 0}, CHECKPOINT_RANK, ARCHIVE_TORCH, 0,
-				     false};
+	struct checkpoint_shape s = {
+		uneven, {1, 3, 1, 1, 0, 0}, CHECKPOINT_RANK, ARCHIVE_TORCH, 0, 0, false};
 	struct checkpoint_file f;
 	struct tensor t;
 
@@ -391,9 +392,13 @@ static void test_regions(void)
 /* The cost of a file does not grow with the ranks: a loop over 2^33 of them would not end here. */
 static void test_many_ranks(void)
 {
-	struct checkpoint_shape s = {llama3_405b,       {1 << 8, 1 << 5, 1 << 20, 1, 0, 0},
-				     CHECKPOINT_SHARED, ARCHIVE_RAW,
-				     1 << 20,           false};
+	struct checkpoint_shape s = {llama3_405b,
+				     {1 << 8, 1 << 5, 1 << 20, 1, 0, 0},
+				     CHECKPOINT_SHARED,
+				     ARCHIVE_RAW,
+				     1 << 20,
+				     0,
+				     false};
 	uint64_t ranks = mesh_ranks(&s.mesh);
 	struct checkpoint_file f;
 

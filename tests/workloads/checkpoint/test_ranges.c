@@ -168,8 +168,8 @@ static uint64_t check_reader(const struct holdings *writers, const struct holdin
 	struct mesh_place p;
 	bool twice = false;
 
-	r.shape = (struct checkpoint_shape){writers->model, writers->mesh, layout,
-					    ARCHIVE_RAW,    4096,          false};
+	r.shape = (struct checkpoint_shape){
+		writers->model, writers->mesh, layout, ARCHIVE_RAW, 4096, 0, false};
 	r.expected = calloc(writers->labels, 2);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(r.expected);
 	r.got = r.expected + writers->labels;
@@ -302,8 +302,13 @@ static void test_same_mesh(void)
 {
 	for (unsigned i = 0; i < MODELS * MESHES * LAYOUTS; i++) {
 		const struct mesh *mesh = &meshes[i / LAYOUTS % MESHES];
-		struct checkpoint_shape s = {
-			models[i / LAYOUTS / MESHES], *mesh, i % LAYOUTS, ARCHIVE_TORCH, 0, false};
+		struct checkpoint_shape s = {models[i / LAYOUTS / MESHES],
+					     *mesh,
+					     i % LAYOUTS,
+					     ARCHIVE_TORCH,
+					     0,
+					     0,
+					     false};
 
 		s.model.weights = MODEL_BF16;
 		s.model.optimizer = MODEL_FP32;
@@ -356,8 +361,13 @@ static void test_flat_model(void)
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct checkpoint_shape s = {
-			{.bytes = 12345}, rows[i].from, CHECKPOINT_RANK, ARCHIVE_TORCH, 0, false};
+		struct checkpoint_shape s = {{.bytes = 12345},
+					     rows[i].from,
+					     CHECKPOINT_RANK,
+					     ARCHIVE_TORCH,
+					     0,
+					     0,
+					     false};
 		struct checkpoint_range all = {0};
 
 		CU_ASSERT_EQUAL(checkpoint_ranges(&s, &rows[i].to, rows[i].rank, rows[i].replicas,
@@ -405,7 +415,7 @@ static void test_calls(void)
 		{{8, 126, 1, 1, 0, 0}, 8 * 64, 6 + 3 + 3},
 	};
 	struct checkpoint_shape s = {
-		llama3_405b, {8, 32, 2, 1, 0, 0}, CHECKPOINT_LAYER, ARCHIVE_TORCH, 0, false};
+		llama3_405b, {8, 32, 2, 1, 0, 0}, CHECKPOINT_LAYER, ARCHIVE_TORCH, 0, 0, false};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t sums[2] = {0};
@@ -427,7 +437,7 @@ static void test_calls(void)
 static void test_many_ranks(void)
 {
 	struct checkpoint_shape s = {
-		llama3_405b, {1 << 8, 1, 1 << 20, 3, 0, 0}, CHECKPOINT_RANK, ARCHIVE_TORCH, 0,
+		llama3_405b, {1 << 8, 1, 1 << 20, 3, 0, 0}, CHECKPOINT_RANK, ARCHIVE_TORCH, 0, 0,
 		false};
 	uint64_t ranks = mesh_ranks(&s.mesh);
 
@@ -451,7 +461,8 @@ static void test_ends_early(void)
 	struct reading r = {.writers = &h, .stop_after = 3};
 
 	holdings_make(&h, &m, &meshes[0]);
-	r.shape = (struct checkpoint_shape){m, meshes[0], CHECKPOINT_RANK, ARCHIVE_TORCH, 0, false};
+	r.shape = (struct checkpoint_shape){m, meshes[0], CHECKPOINT_RANK, ARCHIVE_TORCH, 0,
+					    0, false};
 	r.expected = calloc(h.labels, 2);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(r.expected);
 	r.got = r.expected + h.labels;
