@@ -19,6 +19,7 @@
 #include "import/kvcache/import_kvcache.h"
 #include "import/mlpstorage/import_mlpstorage.h"
 #include "import/overrides.h"
+#include "import/torchtitan/import_torchtitan.h"
 #include "import/vdbbench/import_vdbbench.h"
 #include "plan/plan.h"
 #include "ranks/run/run.h"
@@ -278,6 +279,7 @@ static const struct import_benchmark {
 		    const char *const *flags, unsigned flag_count, struct err *err);
 	const struct import_tool *keys;
 } import_benchmarks[] = {{"kvcache", import_kvcache, &import_kvcache_tool},
+			 {"torchtitan", import_torchtitan, &import_torchtitan_tool},
 			 {"vdbbench", import_vdbbench, &import_vdbbench_tool}};
 
 /* The first argument may be a file. Flags without a value have neither dots nor slashes. */
@@ -350,7 +352,7 @@ static int import_run(const struct call *call)
 	if (strcmp(call->arguments[0], import_foreign) == 0)
 		return import_storage(call);
 	if (strcmp(call->arguments[0], "dlio") != 0) {
-		cli_say("import: reads job files of \"dlio\", \"kvcache\" and \"vdbbench\" and commands of \"mlpstorage\", not of \"%s\"",
+		cli_say("import: reads job files of \"dlio\", \"kvcache\", \"torchtitan\" and \"vdbbench\" and commands of \"mlpstorage\", not of \"%s\"",
 			call->arguments[0]);
 		return EXIT_USAGE;
 	}
@@ -367,7 +369,7 @@ const struct verb import_verb = {
 	.name = "import",
 	.arguments = "TOOL [FILE] [KEY=VALUE…]",
 	.words_after = import_foreign,
-	.help = "prints a job of dlio, kvcache, vdbbench or mlpstorage, and what is not mapped",
+	.help = "prints a job of dlio, kvcache, mlpstorage, torchtitan or vdbbench, and its gaps",
 	.example = "haul import dlio unet3d_h100.yaml ++workload.reader.batch_size=4 > job.json",
 	.options = import_options,
 	.options_bytes = sizeof(struct import_args),

@@ -161,7 +161,7 @@ int import_read(struct cJSON **tree, const struct import_tool *tool, const char 
 		size_t length, struct err *err)
 {
 	struct keys_count c = {.tool = tool};
-	int rc = yaml_tree_read(tree, text, length, err);
+	int rc = (tool->read ? tool->read : yaml_tree_read)(tree, text, length, err);
 
 	if (rc == 0 && !cJSON_IsObject(*tree))
 		rc = err_set(err, -EINVAL, "is not %s: it must hold keys", tool->file);

@@ -54,6 +54,8 @@ struct import_tool {
 	const char *file;    /* "a config.yaml" */
 	const char *name;    /* "the benchmark" */
 	const char *unknown; /* of keys that it does not have */
+	/* What its files are in; NULL: YAML. */
+	int (*read)(struct cJSON **out, const char *text, size_t length, struct err *err);
 };
 
 /* NULL: the table has none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzing of the imports that take a file with flags, of kvcache and of vdbbench: the bytes up to
+/* Fuzzing of the imports that take a file with flags, of kvcache, torchtitan and vdbbench: the bytes up to
  * the first zero byte are the file, and each text after a zero byte is a flag. An import must refuse
  * them with a sentence, or make a job that is JSON and give a reason for each finding. */
 #include <cjson/cJSON.h>
@@ -9,6 +9,7 @@
 
 #include "core/json.h"
 #include "import/kvcache/import_kvcache.h"
+#include "import/torchtitan/import_torchtitan.h"
 #include "import/vdbbench/import_vdbbench.h"
 
 enum { FLAGS = 8, DEPTH = 32, VALUES = 1 << 17 };
@@ -54,6 +55,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	import_free(&found);
 	err = (struct err){0};
 	check(import_kvcache(&found, "fuzz", text, length, flags, count, &err), &found, &err);
+	import_free(&found);
+	err = (struct err){0};
+	check(import_torchtitan(&found, "fuzz", text, length, flags, count, &err), &found, &err);
 	import_free(&found);
 	free(text);
 	return 0;

@@ -134,6 +134,7 @@ ROOMS = {
         "dlio": (["dlio/"], ["import"]),
         "kvcache": (["kvcache/"], ["import"]),
         "mlpstorage": (["mlpstorage/"], ["dlio", "kvcache", "vdbbench"]),
+        "torchtitan": (["torchtitan/"], ["import"]),
         "vdbbench": (["vdbbench/"], ["import"]),
     },
 }

@@ -83,6 +83,7 @@ NOT_RUN = {
     "haul import dlio": "names the verb; its example is in a block",
     "haul import dlio --as dlio-bugs": "names the option; its example is in a block",
     "haul import kvcache": "names the verb",
+    "haul import torchtitan llama3_8b.toml checkpoint.interval=250 > job.json": "needs a file of torchtitan; import_torchtitan has some",
     "haul import vdbbench": "names the verb; an example is in a block",
     "haul import vdbbench config.yaml runtime=60 index.max_degree=32": "needs a file of vdbbench; import_vdbbench reads some",
     "haul import mlpstorage": "names the verb; its examples are in a block",
