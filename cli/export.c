@@ -95,6 +95,11 @@ static int export_add_file(struct export *x, const struct editions *editions,
 		const struct plan_phase *planned = check_job_phase(&j, &f->phases[i]);
 		struct cJSON *tree = planned ? check_job_ran(&j, f, &f->phases[i]) : NULL;
 
+		if (f->phases[i].gone)
+			rc = err_set(err, -ENOENT,
+				     "%s: details of the runs are missing; move the folder %s.runs "
+				     "along with it",
+				     f->path, f->path);
 		if (!tree)
 			continue;
 		class_add_dlio(tree, editions, planned);

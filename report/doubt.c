@@ -334,13 +334,29 @@ static bool doubt_is_said(const struct doubts *d, enum doubt doubt, bool quiet)
 	       !(quiet && doubt == DOUBT_REPEATS);
 }
 
-void doubts_say(char *text, size_t size, const struct doubts *d, bool quiet)
+bool doubts_void(const struct doubts *d)
 {
-	unsigned told = 0, more = 0;
 	bool voids = false;
 
 	for (int i = 0; i < DOUBTS; i++)
 		voids |= d->raised[i] && doubt_kinds[i].voids;
+	return voids;
+}
+
+void doubts_but(char *sentence, size_t size, const struct doubts *d, const struct target_result *t)
+{
+	if (!t || target_state(t) == TARGET_UNKNOWN || !doubts_void(d))
+		return;
+	sentence[strlen(sentence) - 1] = '\0';
+	doubts_say(sentence, size, d, true);
+	say(sentence, size, ".");
+}
+
+void doubts_say(char *text, size_t size, const struct doubts *d, bool quiet)
+{
+	bool voids = doubts_void(d);
+	unsigned told = 0, more = 0;
+
 	for (int i = 0; i < DOUBTS; i++) {
 		/* What makes the figures void is not mixed with what makes them less sure. */
 		if (!doubt_is_said(d, (enum doubt)i, quiet) || (voids && !doubt_kinds[i].voids))

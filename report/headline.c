@@ -270,7 +270,8 @@ static void headline_target(struct headline *h, const struct target_result *t, b
 static void headline_others(struct headline *h, const struct results_file *f,
 			    const struct results_phase_read *about)
 {
-	unsigned states[TARGET_STATES] = {0}, all = 0;
+	unsigned states[TARGET_STATES] = {0}, all = 0, voids = 0;
+	struct doubts doubts;
 
 	for (uint32_t i = 0; i < f->phase_count; i++) {
 		const struct results_phase_read *p = &f->phases[i];
@@ -278,6 +279,8 @@ static void headline_others(struct headline *h, const struct results_file *f,
 		for (uint32_t k = 0; p != about && !p->record.alone && k < p->target_count; k++) {
 			states[target_state(&p->targets[k])]++;
 			all++;
+			doubts_of(&doubts, f, p);
+			voids += doubts_void(&doubts);
 		}
 	}
 	if (states[TARGET_MISSED])
@@ -288,6 +291,10 @@ static void headline_others(struct headline *h, const struct results_file *f,
 			     states[TARGET_UNKNOWN]);
 	else if (all)
 		HEADLINE_SAY(h, "; %u more target%s met", all, all == 1 ? " is" : "s are");
+	if (voids && voids == all)
+		HEADLINE_SAY(h, " by figures that do not count");
+	else if (voids)
+		HEADLINE_SAY(h, ", and the figures of %u do not count", voids);
 }
 
 static void headline_run(struct headline *h, const struct results_file *f,

@@ -21,7 +21,9 @@ static const double measured_whole = 0.98;
 
 bool verdict_is(const struct results_phase_read *p)
 {
-	return results_role(&p->merged, ROLE_UTILISATION) >= 0;
+	/* Without their side files, phases of all kinds have the columns of /summary. */
+	return results_role(&p->merged, ROLE_UTILISATION) >= 0 &&
+	       !(p->gone && isnan(results_role_value(&p->merged, 0, ROLE_UTILISATION)));
 }
 
 double verdict_starved(const struct results_phase_read *p)

@@ -77,11 +77,14 @@ static void add_ceiling(cJSON *to, const struct results_file *f, const struct re
 static void add_verdict(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
 {
 	cJSON *lines = cJSON_AddArrayToObject(to, "verdict");
+	struct doubts doubts;
 	struct verdict v;
 
 	if (!verdict_is(p))
 		return;
 	verdict_of(f, p, &v);
+	doubts_of(&doubts, f, p);
+	doubts_but(v.line[0], VERDICT_BYTES, &doubts, v.target);
 	for (unsigned i = 0; i < v.count; i++)
 		cJSON_AddItemToArray(lines, cJSON_CreateString(v.line[i]));
 }

@@ -24,7 +24,8 @@ static void training_metric(cJSON *to, const struct mlperf_phase *p)
 	double record = json_number_at(p->tree, "dataset.sample_bytes", 0) / MiB;
 	double target = json_number_at(p->tree, "job.target_au", 0);
 	cJSON *au = cJSON_AddArrayToObject(to, "train_au_percentage"), *rate = cJSON_CreateArray();
-	const cJSON *epoch;
+	const cJSON *epoch, *doubt;
+	bool counts = leaf_is_done(p);
 
 	cJSON_ArrayForEach(epoch, json_at(p->tree, "result.epochs"))
 	{
@@ -40,9 +41,11 @@ static void training_metric(cJSON *to, const struct mlperf_phase *p)
 			rate, json_number(steps * batch * ranks / (wall / ranks / SECOND_NS)));
 	}
 	json_add_number(to, "train_au_mean_percentage", leaf_mean(au));
-	/* A run that did not come to its end meets nothing. */
+	/* A run that did not come to its end meets nothing, nor do figures that are void. */
+	cJSON_ArrayForEach(doubt, json_at(p->tree, "result.doubts")) counts &=
+		!json_true_at(doubt, "voids");
 	json_add_text(to, "train_au_meet_expectation",
-		      leaf_is_done(p) && leaf_mean(au) >= percent * target ? "success" : "fail");
+		      counts && leaf_mean(au) >= percent * target ? "success" : "fail");
 	json_add_number(to, "train_au_stdev_percentage", leaf_stdev(au));
 	cJSON_AddItemToObject(to, "train_throughput_samples_per_second", rate);
 	json_add_number(to, "train_throughput_mean_samples_per_second", leaf_mean(rate));

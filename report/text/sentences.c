@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "facts/text.h"
 #include "report/against.h"
+#include "report/doubt.h"
 #include "report/say.h"
 #include "report/slow.h"
 #include "report/text/page.h"
@@ -14,7 +15,8 @@
 void text_targets(struct page *page, const struct results_phase_read *told)
 {
 	const struct results_file *f = page->file;
-	char sentence[512], of[256];
+	char sentence[512 + 3 * DOUBT_BYTES], of[256];
+	struct doubts doubts;
 
 	for (uint32_t i = 0; i < f->phase_count; i++) {
 		const struct results_phase_read *p = &f->phases[i];
@@ -27,6 +29,8 @@ void text_targets(struct page *page, const struct results_phase_read *told)
 				continue;
 			target_sentence(of, sizeof(of), t, "");
 			snprintf(sentence, sizeof(sentence), "%s: %s.", p->record.name, of);
+			doubts_of(&doubts, f, p);
+			doubts_but(sentence, sizeof(sentence), &doubts, t);
 			text_wrap(page->out, sentence, 0, 2);
 		}
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "facts/text.h"
+#include "report/doubt.h"
 #include "report/phase.h"
 #include "report/series.h"
 #include "report/text/page.h"
@@ -243,10 +244,11 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 }
 
 /* Judged as --strict does: by the mean over the repeats. */
-static void target_line(FILE *out, const struct series_lines *s, const struct series_line *of,
-			const struct target_result *target)
+static void target_line(FILE *out, const struct results_file *f, const struct series_lines *s,
+			const struct series_line *of, const struct target_result *target)
 {
-	char about[64] = "", sentence[256], line[512];
+	char about[64] = "", sentence[256], line[512 + 3 * DOUBT_BYTES];
+	struct doubts doubts;
 	unsigned states[TARGET_STATES], asked = series_target_states(s, of, target->name, states);
 
 	if (asked > 1) {
@@ -260,6 +262,8 @@ static void target_line(FILE *out, const struct series_lines *s, const struct se
 				 of->repeats);
 		target_sentence(sentence, sizeof(sentence), &t, about);
 		snprintf(line, sizeof(line), "%s: %s.", of->first->record.name, sentence);
+		doubts_of_line(&doubts, f, of);
+		doubts_but(line, sizeof(line), &doubts, &t);
 	}
 	text_wrap(out, line, 0, 2);
 }
@@ -302,7 +306,7 @@ static void series_print(FILE *out, const struct results_file *f, const struct s
 		if (!is_first_combination(s, i))
 			continue;
 		for (uint32_t k = 0; k < line->first->target_count; k++)
-			target_line(out, s, line, &line->first->targets[k]);
+			target_line(out, f, s, line, &line->first->targets[k]);
 		if (combinations > 1)
 			sweep_table(out, s, line);
 		else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Training as text: its verdict (report/verdict.h), with the word that matters in colour. */
 #include "facts/text.h"
+#include "report/doubt.h"
 #include "report/verdict.h"
 
 #include <string.h>
@@ -12,19 +13,23 @@
 static void train_busy(struct page *page, const struct results_phase_read *p, bool named,
 		       const struct verdict *v)
 {
-	char sentence[VERDICT_BYTES + RESULTS_NAME_BYTES + 16] = "";
-	/* AU is known here, so the target is met or missed. */
-	const char *word = !v->target ? "." : v->target->met ? "met." : "missed.";
-	int before = (int)(strlen(v->line[0]) - strlen(word)), letters = (int)strlen(word) - 1;
+	char sentence[VERDICT_BYTES + RESULTS_NAME_BYTES + 16 + 3 * DOUBT_BYTES] = "";
+	struct doubts doubts;
+	/* Of a part of a phase AU is known, and whether the target is met is not. */
+	enum target_state state = v->target ? target_state(v->target) : TARGET_UNKNOWN;
+	const char *word = v->target ? target_state_words[state] : "";
+	int before = (int)(strlen(v->line[0]) - strlen(word)) - 1;
 
 	if (named)
 		say(sentence, sizeof(sentence), "%s: ", p->record.name);
 	say(sentence, sizeof(sentence), "%.*s", before, v->line[0]);
 	if (v->target)
-		say(sentence, sizeof(sentence), "%s%.*s%s",
-		    page_paint(page, v->target->met ? PAGE_GREEN : PAGE_RED), letters, word,
+		say(sentence, sizeof(sentence), "%s%s%s",
+		    page_paint(page, state == TARGET_MET ? PAGE_GREEN : PAGE_RED), word,
 		    page_paint(page, PAGE_PLAIN));
 	say(sentence, sizeof(sentence), ".");
+	doubts_of(&doubts, page->file, p);
+	doubts_but(sentence, sizeof(sentence), &doubts, v->target);
 	text_wrap(page->out, sentence, 0, 0);
 }
 

@@ -367,4 +367,5 @@ def test_a_phase_within_its_warmup_counts_nothing():
         check("ended within its warm-up" in cold["said"], cold["said"])
 
 
-main()
+if __name__ == "__main__":
+    main()
