@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stores that answer as S3 does, but not by the letter: a list of parts under another root, with prefixes before its names, as a
 page of HTML, or none at all. The server here keeps uploads in memory and answers each in the way that the test asks for."""
+import csv
 import http.server
+import io
 import itertools
 import re
 import threading
 import urllib.parse
 
-from haultest import Folder, check, main, mpi, report, with_transport, write_job
+from haultest import Folder, alone, check, main, mpi, report, with_transport, write_job
 
 KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
 MIB = 1 << 20
@@ -137,19 +139,33 @@ def test_no_list_of_parts():
         check(r.rc == 1 and words in r.err, f"{status}: {r}")
 
 
-def test_requests_are_counted_outside():
-    """Requests that an operation needs, as the server counts them and as haul's figure says: a create is one PUT, and so is a small
-    object, unless it is to be verified, when its size is asked for; larger ones are uploads in parts."""
+def requests_of_operations():
+    """(phase, requests of each object by their methods, operations of each object): a create is one PUT, and so is a small object, unless
+    it is to be verified, when its size is asked for; 8 MiB are one request; larger ones are uploads in parts."""
     mib = {"size": "8 MiB", "block": "8 MiB"}
-    parts = {"size": "16 MiB", "block": "8 MiB"}
-    cases = [({"operation": "create"}, {"PUT": 1}, 1), ({"operation": "stat"}, {"HEAD": 1}, 1), ({"operation": "delete"}, {"DELETE": 1}, 1),
-             ({"operation": "write", "folder": "parts", **parts}, {"POST": 2, "PUT": 2, "HEAD": 1}, 2)]
+    cases = [({"operation": "create"}, {"PUT": 1}, 1), ({"operation": "stat"}, {"HEAD": 1}, 1), ({"operation": "delete"}, {"DELETE": 1}, 1)]
     for verify, more in (("none", {}), ("sampled", {}), ("full", {"HEAD": 1})):
         cases += [({"operation": "write", "folder": f"large_{verify}", "verify": verify, **mib}, {"PUT": 1, **more}, 1),
                   ({"operation": "write", "folder": f"small_{verify}", "verify": verify, "size": "8 KiB"}, {"PUT": 1, **more}, 1),
                   ({"operation": "mixed", "folder": f"small_{verify}", "verify": verify, "size": "8 KiB", "mix": {"put": 1}, "count": 3},
                    {"PUT": 1, **more}, 1)]
-    cases.append(({"operation": "read", "folder": "large_none", **mib}, {"GET": 1}, 1))
+    return cases + [({"operation": "read", "folder": "large_none", **mib}, {"GET": 1}, 1)]
+
+
+def as_counted(folder, requests, objects, operations):
+    """Haul's figures, in JSON, CSV and the text's table, are what was counted outside."""
+    path = f"{folder}/results.h5"
+    said = report(path)["phases"][0]
+    check(said["errors"] == 0 and said["operations"] == objects * operations, f"{said['operations']} operations")
+    check(said["rates"]["requests_per_operation"] == requests / said["operations"], f"{requests}: {said['rates']}")
+    row, = csv.DictReader(io.StringIO(alone("report", "--csv", path).out))
+    check(float(row["requests_per_operation"]) == requests / said["operations"], f"{requests}: {row}")
+
+
+def test_requests_are_counted_outside():
+    """Requests that an operation needs, as the server counts them and as haul's figure says."""
+    parts = ({"operation": "write", "folder": "parts", "size": "16 MiB", "block": "8 MiB"}, {"POST": 2, "PUT": 2, "HEAD": 1}, 2)
+    cases = [*requests_of_operations(), parts]
     store = Store(lambda answer: (200, answer))
     with Folder() as folder:
         for case, wanted, operations in cases:
@@ -160,9 +176,7 @@ def test_requests_are_counted_outside():
             of_objects = [method for method, path in store.seen if re.match(r"/b/x/\w+/\d", path)]
             found = {method: of_objects.count(method) for method in set(of_objects)}
             check(r.rc == 0 and found == {method: 6 * each for method, each in wanted.items()}, f"{case}: {found} {r}")
-            said = report(f"{folder}/results.h5")["phases"][0]
-            check(said["operations"] == 6 * operations and
-                  said["rates"]["requests_per_operation"] == sum(wanted.values()) / operations, f"{case}: {said['rates']}")
+            as_counted(folder, len(of_objects), 6, operations)
 
 
 if __name__ == "__main__":

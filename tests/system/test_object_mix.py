@@ -2,8 +2,10 @@
 """Mixed object workload (GET, PUT, STAT, DELETE and LIST by shares) on real object stores: a proxy counts the requests, on
 objects of random sizes and empty ones. Also retries during a warm-up."""
 import collections
+import re
 
 from haultest import FULL, Folder, check, matrix, mpi, near, write_job
+from test_object_dialects import as_counted, requests_of_operations
 from objects import CLEAN, io, main, run, servers, works
 
 QUICK = {"retry": {"first": "5 ms", "longest": "100 ms", "attempts": 4}, "eject_failures": 0}
@@ -58,6 +60,20 @@ def test_mix_counted_from_outside():
             check(r.rc == 1 and "nothing to read" in r.err, f"{name}: {r}")
             p, = works(2, folder, {**store, "endpoints": endpoint}, [delete], env)["phases"]
             check(p["errors"] == 0, f"{name}: {p}")
+
+
+def test_requests_per_operation():
+    """Requests that a proxy logs before real stores: of each create, stat, delete, small PUT, PUT and GET of 8 MiB one, and one more where
+    a PUT is to be verified. Haul's figure is what was counted."""
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
+        for name, store, endpoint, env in each_store(rgw, azurite, ("s3", "az")):
+            with servers.Proxy(endpoint) as proxy:
+                for case, wanted, operations in requests_of_operations():
+                    before = len(proxy.trace())
+                    works(2, folder, {**store, "endpoints": proxy.endpoint()}, [{"io": {"objects": 3, "verify": "none", **case}}], env)
+                    seen = collections.Counter(t["method"] for t in proxy.trace()[before:] if re.search(r"/\w+/\d{7}", t["path"]))
+                    check(seen == {method: 6 * each for method, each in wanted.items()}, f"{name}: {case}: {seen}")
+                    as_counted(folder, sum(seen.values()), 6, operations)
 
 
 @matrix
