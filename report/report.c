@@ -410,6 +410,13 @@ int report_scaling_figure(const char *path, const char *const *paths, unsigned c
 
 	if (rc == 0)
 		rc = load_all(&files, paths, count, err);
+	for (unsigned i = 0; rc == 0 && i < count; i++)
+		if (files[i]->answer.type)
+			rc = err_set(
+				err, -EINVAL,
+				"%s: has the answer of a search, which is no figure over nodes; "
+				"--html draws it",
+				files[i]->path);
 	if (rc == 0 && !scaling_make(&s, (const struct results_file *const *)files, count))
 		rc = err_set(err, -ENOMEM, "no memory for the report");
 	if (rc == 0 && !s.count)

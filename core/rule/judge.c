@@ -166,7 +166,8 @@ bool rule_judge(const struct rule *rule, const struct cJSON *tree, struct rule_v
 	}
 	holds = rule_holds(&rule->asks, tree);
 	/* What a run has is not known before it. */
-	if (rule->asks.is == RULE_THERE && rule->scope == RULE_OF_RESULT && !json_at(tree, "result"))
+	if (rule->asks.is == RULE_THERE && rule->scope == RULE_OF_RESULT &&
+	    !json_at(tree, "result"))
 		holds = -1;
 	out->state = holds < 0 ? RULE_UNKNOWN : holds ? RULE_HELD : RULE_BROKEN;
 	if (rule->asks.is != RULE_ONE_OF && rule->asks.is != RULE_THERE) {

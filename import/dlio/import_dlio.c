@@ -297,7 +297,7 @@ static int root_check(const struct dlio *d, unsigned strange)
 	return err_set(
 		d->err, -EINVAL,
 		"is not a DLIO workload: of its %u sections and keys at the top, DLIO has %u, and %u "
-		"values in it say what a workload does; %u keys in it are not DLIO's",
+		"values in it say what a workload does; keys in it that are not DLIO's: %u",
 		known + unknown, known, common + own - (framework != NULL), strange);
 }
 

@@ -137,10 +137,30 @@ void text_cut(struct page *page, const struct results_phase_read *p)
 	text_wrap(page->out, sentence, 0, 2);
 }
 
+/* Old results do not tell hits by their kinds. */
+static bool caches_have_kinds(const struct results_phase_read *p)
+{
+	static const int kinds[] = {ROLE_HIT_RATE_PROMPT, ROLE_HIT_RATE_TURN, ROLE_HIT_RATE_DECODE};
+	bool have = false;
+
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		have |= !isnan(results_role_value(&p->merged, 0, kinds[i]));
+	return have;
+}
+
 static void caches_after(struct page *page)
 {
-	bool compared = false;
+	bool compared = false, kinds = false;
 
+	for (uint32_t i = 0; i < page->file->phase_count; i++)
+		kinds |= caches_is(&page->file->phases[i]) &&
+			 caches_have_kinds(&page->file->phases[i]);
+	if (kinds)
+		text_wrap(
+			page->out,
+			"hits: of reads of system prompts, of earlier turns of a conversation, and of "
+			"a request's own entry while it decodes",
+			0, 2);
 	for (uint32_t i = 0; i < page->file->phase_count; i++)
 		if (caches_is(&page->file->phases[i]))
 			text_cut(page, &page->file->phases[i]);
@@ -159,7 +179,6 @@ const struct text_kind text_caches = {
 	.columns = cache_columns,
 	.below =
 		"GB/s: of all ranks, with the entries that moved between tiers; p95, p99: of whole "
-		"entries of all ranks\nhits: of reads of system prompts, of earlier turns of a conversation, "
-		"and of a request's own\n  entry while it decodes\n",
+		"entries of all ranks\n",
 	.after = caches_after,
 };

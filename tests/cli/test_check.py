@@ -351,7 +351,9 @@ def test_results():
         seen_in(seen_2, "2.0", fed)
         # Runs that are longer than what a busy machine needs between them.
         steady = run(folder, "steady", "unet3d_b200", "--set", NULL, *few(21), "--set", "train.compute=2 s", "--repeat", 2)
-        check(states(judged(steady), "training.gap") == {"held"}, judged(steady))
+        said = judged(steady)
+        check(states(said, "training.gap") == {"held"}, said)
+        check({f"train, run {k}" for k in (1, 2)} <= {r["phase"] for r in said["rules"]}, said)
         seen_in(seen_3, "3.0", steady)
         seen_in(seen_2, "2.0", steady)
         starved = run(folder, "starved", "unet3d_b200", *SLOW, *few(63))

@@ -127,6 +127,8 @@ def test_units_that_are_suspicious():
         check(said in text and "a bare number is seconds" in text and f'"{path.split("=")[1]} ms"' in text, text)
     text = haul("plan", "io_sequential", "--set", "io.block=4").stdout
     check("is 4 B; a bare number is bytes" in text, text)
+    for verb in ("plan", "check"):
+        refused(haul(verb, "unet3d_h100", "--memory", 198490886144), '"198490886144" needs a unit', '"198490886144 B"')
     for job in ("unet3d_h100", "llama3_8b", "io_sequential", "io_random", "kvcache_mlperf"):
         check("a bare number" not in haul("plan", job).stdout, job)
 

@@ -162,7 +162,8 @@ def test_refusals():
         path = f"{folder}/rows.json"
         for change, words in (({"published": 0}, 'needs "published" above 0, or "text"'), ({"because": ""}, 'a tolerance needs "because"'),
                               ({"phase": "none"}, 'has no phase "none"'), ({"job": "unet3d_none"}, "no ready job is called that"),
-                              ({"set": ["train.batch=x"]}, "train.batch"), ({"of_whom": "me"}, "of_whom")):
+                              ({"set": ["train.batch=x"]}, "train.batch"), ({"of_whom": "me"}, "of_whom"),
+                              ({"unit_size": 1073741824000}, "unit_size"), ({"unit": "furlong"}, "unit")):
             write(path, [{**row, **change}])
             refused(haul("validate", "--rows", path), words)
         with open(path, "w", encoding="utf-8") as out:

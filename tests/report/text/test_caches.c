@@ -149,6 +149,10 @@ static void test_table(void)
 	expect("key-value caches GB/s read written tokens/s hits: prompt turn own read p95 p99 write p95 p99\n",
 	       true);
 	expect("cache 3.00 2.00 1,234 50.0 % 12.5 % 100.0 % 100 ms 100 ms 400 ms 400 ms\n", true);
+	expect("hits: of reads of system prompts, of earlier turns", true);
+	for (int i = HITS_PROMPT; i <= HITS_OWN; i++)
+		known[i].role = ROLE_NONE;
+	expect("hits:", false);
 }
 
 /* MLPerf adds the rates of ranks, and takes percentiles of the slowest one. */

@@ -122,7 +122,7 @@ static void test_cut(void)
 	arrivals_text(&a, text);
 	CU_ASSERT_STRING_EQUAL(text[2], "2 requests are cut (arrivals.context_max, generate_max): "
 					"3616 tokens of context and 106 of answers are left out");
-	CU_ASSERT_STRING_EQUAL(text[3], "1 requests have no tokens of context, and are left out");
+	CU_ASSERT_STRING_EQUAL(text[3], "1 request without tokens of context is left out");
 	while (arrivals_due(&a) != ARRIVALS_NEVER) {
 		arrivals_next(&a, &row);
 		cut += row.cut;

@@ -12,6 +12,7 @@
 #include "core/line_reader.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
+#include "core/units.h"
 
 enum { ARRIVALS_BINARY = 1, BLOCK_SIZES = 24, BLOCK_SIZES_ALL = (1 << BLOCK_SIZES) - 1 };
 
@@ -473,6 +474,7 @@ int arrivals_open(struct arrivals *a, const char *path, const void *data, size_t
 void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES])
 {
 	const struct arrivals_totals *t = &a->totals;
+	char count[UNITS_COUNTED_BYTES];
 
 	snprintf(out[0], ARRIVALS_TEXT_BYTES,
 		 "%" PRIu64 " requests in %.3f s, %" PRIu64 " tokens of context, %" PRIu64
@@ -482,14 +484,13 @@ void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_T
 		out[i][0] = '\0';
 	if (t->cut_rows)
 		snprintf(out[2], ARRIVALS_TEXT_BYTES,
-			 "%" PRIu64
-			 " requests are cut (arrivals.context_max, generate_max): %" PRIu64
+			 "%s %s cut (arrivals.context_max, generate_max): %" PRIu64
 			 " tokens of context and %" PRIu64 " of answers are left out",
-			 t->cut_rows, t->cut, t->cut_generate);
+			 units_counted(count, t->cut_rows, "request"),
+			 t->cut_rows == 1 ? "is" : "are", t->cut, t->cut_generate);
 	if (t->empty)
-		snprintf(out[3], ARRIVALS_TEXT_BYTES,
-			 "%" PRIu64 " requests have no tokens of context, and are left out",
-			 t->empty);
+		snprintf(out[3], ARRIVALS_TEXT_BYTES, "%s without tokens of context %s left out",
+			 units_counted(count, t->empty, "request"), t->empty == 1 ? "is" : "are");
 	if (t->wrong)
 		snprintf(out[4], ARRIVALS_TEXT_BYTES,
 			 "%" PRIu64
