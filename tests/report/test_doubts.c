@@ -580,6 +580,11 @@ static void test_headlines(void)
 		x,
 		"train: The accelerators were busy 95.0 % of the time; the target of 90 % is met; 99th percentile of "
 		"reads 30 ms misses the target of at most 20 ms; 1 more target is met.");
+	x->phases[1].record.hole_bytes = 1;
+	expect_headline(
+		x,
+		"train: The accelerators were busy 95.0 % of the time; the target of 90 % is met; 99th percentile of "
+		"reads 30 ms misses the target of at most 20 ms; 1 more target is met by figures that do not count.");
 	x->file.phase_count = 0;
 	expect_headline(x, "No phase has finished.");
 	free(x);
