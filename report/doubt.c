@@ -343,9 +343,9 @@ bool doubts_void(const struct doubts *d)
 	return voids;
 }
 
-void doubts_but(char *sentence, size_t size, const struct doubts *d, const struct target_result *t)
+void doubts_but(char *sentence, size_t size, const struct doubts *d, bool claims)
 {
-	if (!t || target_state(t) == TARGET_UNKNOWN || !doubts_void(d))
+	if (!claims || !doubts_void(d))
 		return;
 	sentence[strlen(sentence) - 1] = '\0';
 	doubts_say(sentence, size, d, true);

@@ -78,9 +78,8 @@ void doubts_say(char *text, size_t size, const struct doubts *d, bool quiet);
 
 bool doubts_void(const struct doubts *d);
 
-/* A sentence that says whether the target is met says before its point that void figures do not count.
- * t: NULL is none. */
-void doubts_but(char *sentence, size_t size, const struct doubts *d, const struct target_result *t);
+/* A sentence that claims something of the figures says before its point that void ones do not count. */
+void doubts_but(char *sentence, size_t size, const struct doubts *d, bool claims);
 
 /* Rows of the list of doubts that is open in a document, and a line of text for each. side, phase:
  * whose they are. Of doubts that two sides of a comparison share, each has its own. */

@@ -84,7 +84,7 @@ static void add_verdict(cJSON *to, const struct results_file *f, const struct re
 		return;
 	verdict_of(f, p, &v);
 	doubts_of(&doubts, f, p);
-	doubts_but(v.line[0], VERDICT_BYTES, &doubts, v.target);
+	doubts_but(v.line[0], VERDICT_BYTES, &doubts, v.target && !isnan(v.target->found));
 	for (unsigned i = 0; i < v.count; i++)
 		cJSON_AddItemToArray(lines, cJSON_CreateString(v.line[i]));
 }

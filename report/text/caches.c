@@ -9,6 +9,7 @@
 #include "core/units.h"
 #include "facts/text.h"
 #include "report/cache.h"
+#include "report/doubt.h"
 #include "report/say.h"
 #include "report/text/page.h"
 
@@ -105,7 +106,8 @@ static void caches_criteria(struct page *page, const struct results_phase_read *
 {
 	struct cache_criterion criteria[CACHE_CRITERIA];
 	unsigned count = cache_criteria(p, criteria), met = 0;
-	char judged[512] = "", sentence[1024] = "", name[PHASE_NAME_BYTES];
+	char judged[512] = "", sentence[1024 + 3 * DOUBT_BYTES] = "", name[PHASE_NAME_BYTES];
+	struct doubts doubts;
 
 	if (!count)
 		return;
@@ -117,6 +119,8 @@ static void caches_criteria(struct page *page, const struct results_phase_read *
 	say(sentence, sizeof(sentence),
 	    "%s: %u of %u criteria of MLPerf's benchmark are met, which are no part of its score%s.",
 	    name, met, count, judged);
+	doubts_of(&doubts, page->file, p);
+	doubts_but(sentence, sizeof(sentence), &doubts, met);
 	text_wrap(page->out, sentence, 0, 2);
 }
 

@@ -30,7 +30,7 @@ void text_targets(struct page *page, const struct results_phase_read *told)
 			target_sentence(of, sizeof(of), t, "");
 			snprintf(sentence, sizeof(sentence), "%s: %s.", p->record.name, of);
 			doubts_of(&doubts, f, p);
-			doubts_but(sentence, sizeof(sentence), &doubts, t);
+			doubts_but(sentence, sizeof(sentence), &doubts, !isnan(t->found));
 			text_wrap(page->out, sentence, 0, 2);
 		}
 	}

@@ -263,7 +263,7 @@ static void target_line(FILE *out, const struct results_file *f, const struct se
 		target_sentence(sentence, sizeof(sentence), &t, about);
 		snprintf(line, sizeof(line), "%s: %s.", of->first->record.name, sentence);
 		doubts_of_line(&doubts, f, of);
-		doubts_but(line, sizeof(line), &doubts, &t);
+		doubts_but(line, sizeof(line), &doubts, !isnan(t.found));
 	}
 	text_wrap(out, line, 0, 2);
 }

@@ -29,7 +29,7 @@ static void train_busy(struct page *page, const struct results_phase_read *p, bo
 		    page_paint(page, PAGE_PLAIN));
 	say(sentence, sizeof(sentence), ".");
 	doubts_of(&doubts, page->file, p);
-	doubts_but(sentence, sizeof(sentence), &doubts, v->target);
+	doubts_but(sentence, sizeof(sentence), &doubts, v->target && state != TARGET_UNKNOWN);
 	text_wrap(page->out, sentence, 0, 0);
 }
 
