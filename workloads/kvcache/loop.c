@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "core/numbers.h"
 #include "workloads/kvcache/serving/server.h"
@@ -460,6 +461,7 @@ int kv_fill(struct kv_run *r, struct err *err)
 	}
 	if (r->rc < 0)
 		return err_set(err, r->rc,
-			       "the entries before the first request could not be made");
+			       "the entries before the first request could not be made: %s",
+			       strerror(-r->rc));
 	return 0;
 }
