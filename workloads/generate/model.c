@@ -11,6 +11,7 @@
 #include "core/key.h"
 #include "workloads/common/clean.h"
 #include "workloads/common/description.h"
+#include "workloads/common/open_uploads.h"
 #include "workloads/common/small_object.h"
 #include "workloads/generate/generate.h"
 
@@ -164,6 +165,15 @@ static int model_same(const struct generate_model *x, const struct model_made *h
 	return rc;
 }
 
+static void model_clean_key(const void *model, uint64_t i, uint32_t name,
+			    char key[OBJECT_KEY_BYTES])
+{
+	uint64_t size;
+
+	(void)name;
+	generate_model_file(model, i, key, &size);
+}
+
 int generate_model_begin(struct generate_model *x, struct queue *q, struct group *group,
 			 bool *resumes, struct err *err)
 {
@@ -182,6 +192,9 @@ int generate_model_begin(struct generate_model *x, struct queue *q, struct group
 			rc = rc < 0 ? rc : description_save(&d, &made, q, err);
 		} else if (rc == 0) {
 			rc = model_same(x, &have, q->channel.store, err);
+			if (rc == 0)
+				open_uploads_drop_left(q, d.folder, x->files.files, model_clean_key,
+						       x);
 		}
 	}
 	rc = group_agree(group, rc, err);
@@ -202,15 +215,6 @@ int generate_model_end(const struct generate_model *x, struct queue *q, struct g
 		free(text);
 	}
 	return group_agree(group, rc, err);
-}
-
-static void model_clean_key(const void *model, uint64_t i, uint32_t name,
-			    char key[OBJECT_KEY_BYTES])
-{
-	uint64_t size;
-
-	(void)name;
-	generate_model_file(model, i, key, &size);
 }
 
 static bool model_clean_made(const void *model, uint64_t i, uint64_t bytes)
