@@ -21,9 +21,11 @@ SHAPE = {"store": "d", "vectors": 3000, "dimension": 32, "degree": 16, "segments
 MERGES = {"inserts": 4000, "deletes": 2000, "merge_at": 60, "spread": "segments"}
 
 
-def phases(merges, last):
-    search = {**SHAPE, **(MERGES if merges else {}), "operation": "search", "name": "search", "list": 20, **last}
-    return [{"vector": {**SHAPE, "operation": "build", "name": "build", "threads": 1}}, {"vector": search}]
+def phases(where, last):
+    shape = {**SHAPE, "vectors": 200000} if where == "build" else SHAPE  # it takes a moment
+    merges = where in ("merge", "publication")
+    search = {**shape, **(MERGES if merges else {}), "operation": "search", "name": "search", "list": 20, **last}
+    return [{"vector": {**shape, "operation": "build", "name": "build", "threads": 1}}, {"vector": search}]
 
 
 def of_results(path):
@@ -112,8 +114,8 @@ def try_one(case, server):
         store = {"uri": f"file://{folder}/a/b"} if case.kind == "file" else {"uri": "s3://killed/k", "endpoints": server.endpoint()}
         path = f"{folder}/out/results.h5"
         os.mkdir(f"{folder}/out")
-        merges = case.where != "search"
-        write_job(folder, {"seed": 5, "stores": {"d": store}, "phases": phases(merges, {"seconds": 1000, "count": 0})})
+        merges = case.where in ("merge", "publication")
+        write_job(folder, {"seed": 5, "stores": {"d": store}, "phases": phases(case.where, {"seconds": 1000, "count": 0})})
         faults = {"LD_PRELOAD": FAULTS, "HAUL_FAULT": f"step:{case.step}:kill", "HAUL_FAULT_RANK": "0",
                   "HAUL_FAULT_PATH": f"{folder}/{'out' if case.where == 'publication' else 'a'}"} if case.by_step else {}
         began = time.monotonic()
@@ -126,7 +128,7 @@ def try_one(case, server):
         check_kept(case, path, before, r)
         clean_first = random.random() < 0.5
         few = {"seconds": 600, "count": 0, "merges": 1} if merges else {"count": 10}
-        write_job(folder, {"seed": 5, "stores": {"d": store}, "phases": phases(merges, few)})
+        write_job(folder, {"seed": 5, "stores": {"d": store}, "phases": phases(case.where, few)})
         for words in (("clean",), ("run",), ("clean",))[0 if clean_first else 1:]:
             more = ("--force", "--quiet", "--results", path) if words == ("run",) else ()
             r = (mpi(case.ranks, *words, "job.json", *more, cwd=folder, env=env) if more else alone(*words, "job.json", cwd=folder, env=env))
