@@ -164,7 +164,7 @@ def fio_files(o, size, count, what):
 
 def blocks(o):
     for size, layers, count in ((64 << 10, 1, 6000), (2 << 20, 32, 500)):
-        rows = []
+        rows, count = [], max(count * o.seconds // 60, 80)  # a shorter run has fewer of them
         for _ in range(o.rounds):
             few, gets = count // 8, 8
             put, get, all_s = haul_blocks(o, layers, count, 1 + gets)
@@ -173,7 +173,6 @@ def blocks(o):
             get_s = (all_s - once_s) / (gets - 1) / count
             put_s = (once_s - base_s) / (count - few) - get_s
             read, stat = fio_files(o, size, count, "read"), fio_files(o, size, count, "stat")
-            base = haul_blocks(o, layers, few, "never")[2]
             rows.append((put, written[0], put / written[0], put_s * 1e6, written[1] * 1e6,
                          get, read[0], get / read[0], get_s * 1e6, (read[1] + stat[1]) * 1e6))
         v = [statistics.median(column) for column in zip(*rows)]

@@ -12,7 +12,7 @@ BENCHES = {
     "run_http.py": ([f"{BUILD}/bench/bench_http", "1", "0.1", "1"], ["--here"], 14),
     "run_file.sh": ([f"{BUILD}/bench/bench_file", "FOLDER", "1"], ["direct-random", "direct-write", "memory-unique"], 9),
     "run_vector.py": ([HAUL, "FOLDER", "1"], ["--seconds", "1"], 3),
-    "run_kvcache.py": ([HAUL, "FOLDER", "1"], ["--seconds", "20"], 3),
+    "run_kvcache.py": ([HAUL, "FOLDER", "1"], ["--seconds", "10"], 3),
     "run_checkpoint.py": ([HAUL, "FOLDER", "1"], ["--checkpoints", "2", "--gib", "0.25"], 2),
 }
 

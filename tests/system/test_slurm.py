@@ -518,7 +518,7 @@ def trained(site):
     """What haul says of a site's results, the repeats of the training that are done, and what each of them has counted."""
     found = report(site.results())
     done = [p for p in found["phases"] if p["name"] == "train" and p["status"] == "done"]
-    return found, [p["repeat"] for p in done], [{n: p["measures"][n] for n in ("samples", "steps", "logical_bytes", "opens")} for p in done]
+    return found, [p["repeat"] for p in done], [{n: p["measures"][n] for n in ("samples", "steps", "logical_bytes", "operations")} for p in done]
 
 
 @long
