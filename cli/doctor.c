@@ -2,6 +2,7 @@
 /* The verb "doctor": what works on this machine. Facilities are probed by using them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/io_uring.h>
 #include <linux/magic.h>
 #include <stdarg.h>
@@ -20,6 +21,7 @@
 
 #include "backends/backend.h"
 #include "cli/cli.h"
+#include "core/client/source.h"
 #include "core/clock.h"
 #include "core/numbers.h"
 #include "core/units.h"
@@ -366,26 +368,18 @@ static void probe_schedulers(struct probe *p)
 		probe_verdict(p, "load an MPI module");
 }
 
-struct machine_time {
-	unsigned long long all, steal;
-};
-
-static struct machine_time read_cpu_time(void)
+/* Thousandths of the time of all cores that the hypervisor took between two readings. */
+static uint64_t steal_share(const uint64_t before[CLIENT_COLUMNS],
+			    const uint64_t after[CLIENT_COLUMNS])
 {
-	unsigned long long t[8] = {0};
-	FILE *stat = fopen("/proc/stat", "r");
-	struct machine_time out = {0};
-	unsigned i;
+	uint64_t all = 0;
 
-	if (!stat)
-		return out;
-	if (fscanf(stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3],
-		   &t[4], &t[5], &t[6], &t[7]) == 8)
-		for (i = 0; i < 8; i++)
-			out.all += t[i];
-	out.steal = t[7];
-	fclose(stat);
-	return out;
+	for (unsigned i = CLIENT_CPU_USER_NS; i <= CLIENT_CPU_IDLE_NS; i++)
+		all += excess_u64(after[i], before[i]);
+	return all ? (excess_u64(after[CLIENT_CPU_STEAL_NS], before[CLIENT_CPU_STEAL_NS]) * 1000 +
+		      all / 2) /
+			       all
+		   : 0;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -412,23 +406,30 @@ static uint64_t oversleep_ns(struct clock *clock)
 
 static void probe_clock(struct probe *p)
 {
-	struct machine_time before = read_cpu_time(), after;
+	uint64_t before[CLIENT_COLUMNS] = {0}, after[CLIENT_COLUMNS] = {0}, late, start, steal;
+	const pid_t self = getpid();
+	struct client_source *source;
 	struct clock clock;
-	uint64_t late, start;
-	double steal;
+	struct err err;
 
+	if (client_source_open(&source, "", &self, 1, &err) < 0)
+		source = NULL;
+	if (source)
+		client_source_read(source, before);
 	clock_init(&clock);
 	start = clock_now(&clock);
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 	late = oversleep_ns(&clock);
 	clock_sleep_until(&clock, start + STEAL_NS);
-	after = read_cpu_time();
-	steal = after.all > before.all ? 100.0 * (double)(after.steal - before.steal) /
-						 (double)(after.all - before.all)
-				       : 0;
-	found(p, "steal %.1f %%, timer slack %d ns, a sleep ends %.0f µs late", steal,
-	      prctl(PR_GET_TIMERSLACK), (double)late / 1e3);
-	if (steal >= 1)
+	if (source)
+		client_source_read(source, after);
+	client_source_close(source);
+	steal = steal_share(before, after);
+	found(p,
+	      "steal %" PRIu64 ".%" PRIu64 " %%, timer slack %d ns, a sleep ends %" PRIu64
+	      " µs late",
+	      steal / 10, steal % 10, prctl(PR_GET_TIMERSLACK), (late + 500) / 1000);
+	if (steal >= 10)
 		probe_verdict(p, "another guest uses processor time: figures will vary");
 }
 

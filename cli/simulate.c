@@ -24,16 +24,7 @@
 #include "ranks/run/run.h"
 #include "report/report.h"
 
-/* The share of its cores beyond which a node may have no more. */
-#define CORES_SHARE   0.8
-/* So many threads of haul per core that were ready and had none: other programs' time counts, too. */
-#define CORES_STARVED 0.1
-enum {
-	CORES_TEXT_BYTES = 512,
-	SIMULATE_NODES_MAX = 64,
-	SIMULATE_SEEDS_USUAL = 3,
-	SIMULATE_PATH_BYTES = 4096
-};
+enum { SIMULATE_NODES_MAX = 64, SIMULATE_SEEDS_USUAL = 3, SIMULATE_PATH_BYTES = 4096 };
 
 struct simulate_args {
 	const char *nodes, *results, *html, *find, *until;
@@ -276,32 +267,6 @@ static int simulate_case_make(struct simulate_source *s, uint32_t i, struct err 
 	return rc;
 }
 
-/* A model from measurements holds as far as the cores of its nodes do, which is told by the processor time of its
- * fastest reads: by that of haul, and of all programs where haul's threads had waited for a core. */
-static bool simulate_cores(const struct simulate_source *s, const struct simulate_case *c,
-			   char text[CORES_TEXT_BYTES])
-{
-	const struct calibration *from = &s->calibration;
-	double rate = simulate_case_rate(c) / c->nodes, cores = (double)from->cores;
-	bool waited = from->starved >= CORES_STARVED;
-	double asked = rate * (waited ? from->busy_s_per_byte : from->cpu_s_per_byte);
-	char simulated[UNITS_TEXT_BYTES], measured[UNITS_TEXT_BYTES];
-
-	text[0] = '\0';
-	if (!(asked > CORES_SHARE * cores && cores > 0))
-		return false;
-	snprintf(
-		text, CORES_TEXT_BYTES,
-		"%s are simulated per node, and for that the measured reads would need the time of %.3g "
-		"of its %.0f cores: there the cores may be the limit, not the storage (measured: %s, of "
-		"which haul took %.2g cores and all programs %.2g, while %.2g threads of haul waited for "
-		"one)",
-		units_rate(simulated, rate), asked, cores, units_rate(measured, from->rate),
-		from->rate * from->cpu_s_per_byte, from->rate * from->busy_s_per_byte,
-		from->starved * cores);
-	return true;
-}
-
 /* ---- output ---- */
 
 /* FILE, or of several numbers of nodes FILE.n8.h5. Without --results a file that is removed. */
@@ -327,7 +292,7 @@ static int simulate_name_file(struct simulate_source *s, uint32_t i, struct err 
 
 static int simulate_write_files(struct simulate_source *s, const struct call *call, struct err *err)
 {
-	char command[1024] = "haul", cores[CORES_TEXT_BYTES];
+	char command[1024] = "haul", cores[CALIBRATION_CORES_BYTES];
 	size_t n = strlen(command);
 	int rc = 0;
 
@@ -342,7 +307,7 @@ static int simulate_write_files(struct simulate_source *s, const struct call *ca
 						  .cores = cores,
 						  .force = s->args->force || !s->keeps};
 
-		if (simulate_cores(s, &s->cases[i], cores))
+		if (calibration_cores(&s->calibration, &s->cases[i], cores))
 			cli_say("%s", cores);
 		rc = simulate_name_file(s, i, err);
 		if (rc == 0)

@@ -12,9 +12,9 @@
 #include "cli/catalog.h"
 #include "cli/cli.h"
 #include "cli/edition.h"
-#include "cli/fitted.h"
 #include "core/json.h"
 #include "haul_build.h"
+#include "judge/fitted.h"
 #include "judge/judge.h"
 #include "ranks/run/run.h"
 #include "report/infinite.h"
@@ -326,7 +326,7 @@ static int validate_all(const struct validate_args *args, struct published *publ
 	if (!v->matches)
 		return err_set(err, -ENOMEM, "no memory for %u values", published->count);
 	rc = validate_rows(published, v->matches, err);
-	return rc == 0 && args->simulated ? fitted_add(v, published, err) : rc;
+	return rc == 0 && args->simulated ? fitted_add(v, published, catalog_resolve, err) : rc;
 }
 
 static int validate_plans(const struct validate_args *args)

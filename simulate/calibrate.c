@@ -8,7 +8,13 @@
 
 #include "core/client/client.h"
 #include "core/numbers.h"
+#include "core/units.h"
 #include "results-schema/results_read.h"
+
+/* The share of its cores beyond which a node may have no more. */
+#define CORES_SHARE   0.8
+/* So many threads of haul per core that were ready and had none: other programs' time counts, too. */
+#define CORES_STARVED 0.1
 
 /* The shares of latencies that are taken from a histogram. */
 static const double calibrate_shares[] = {0.01, 0.05, 0.1, 0.2,  0.3,  0.4,  0.5,   0.6,
@@ -262,4 +268,27 @@ int calibrate(struct sim_options *into, const char *const *paths, uint32_t count
 		results_unload(files[--n]);
 	free(f);
 	return rc;
+}
+
+bool calibration_cores(const struct calibration *from, const struct simulate_case *c,
+		       char text[CALIBRATION_CORES_BYTES])
+{
+	double rate = simulate_case_rate(c) / c->nodes, cores = (double)from->cores;
+	bool waited = from->starved >= CORES_STARVED;
+	double asked = rate * (waited ? from->busy_s_per_byte : from->cpu_s_per_byte);
+	char simulated[UNITS_TEXT_BYTES], measured[UNITS_TEXT_BYTES];
+
+	text[0] = '\0';
+	if (!(asked > CORES_SHARE * cores && cores > 0))
+		return false;
+	snprintf(
+		text, CALIBRATION_CORES_BYTES,
+		"%s are simulated per node, and for that the measured reads would need the time of %.3g "
+		"of its %.0f cores: there the cores may be the limit, not the storage (measured: %s, of "
+		"which haul took %.2g cores and all programs %.2g, while %.2g threads of haul waited for "
+		"one)",
+		units_rate(simulated, rate), asked, cores, units_rate(measured, from->rate),
+		from->rate * from->cpu_s_per_byte, from->rate * from->busy_s_per_byte,
+		from->starved * cores);
+	return true;
 }

@@ -20,8 +20,9 @@
 #define HAUL_SIMULATE_CALIBRATE_H
 
 #include "backends/sim/model.h"
+#include "simulate/job.h"
 
-enum { CALIBRATE_FILES_MAX = 16 };
+enum { CALIBRATE_FILES_MAX = 16, CALIBRATION_CORES_BYTES = 512 };
 
 struct calibration {
 	uint64_t cores; /* of a node; 0: not known */
@@ -33,5 +34,10 @@ struct calibration {
 /* Into options, over what they say, from all files together. -EINVAL with a sentence where one has no reads. */
 int calibrate(struct sim_options *into, const char *const *paths, uint32_t count,
 	      struct calibration *out, struct err *err);
+
+/* A model from measurements holds as far as the cores of its nodes do, which is told by the processor time of its
+ * fastest reads: by that of haul, and of all programs where haul's threads had waited for a core. Whether that is more than a node may have, and a sentence that says so. */
+bool calibration_cores(const struct calibration *from, const struct simulate_case *c,
+		       char text[CALIBRATION_CORES_BYTES]);
 
 #endif

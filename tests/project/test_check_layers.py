@@ -32,8 +32,6 @@ TREES = (
      "cli/check.c:3: cli/ reckons with real numbers"),
     ("a command line that prints, with the unit of a time and numbers in a text", {
         "cli/check.c": "void say(uint64_t ns)\n{\n\tcli_say(\"0.8 of 1.5\", (double)ns / 1e9); /* 0.8 */\n}\n"}, None),
-    ("a command line that reckons no longer", {"cli/doctor.c": "int doctor(void);\n"},
-     "cli/doctor.c:1: reckons no longer"),
     ("a library of others", {"workloads/io/io.c": "#include <mpi.h>\n"},
      "workloads/io/io.c:1: <mpi.h> belongs to ranks, results-schema"),
     ("a kind of phase that includes another", {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Storage that is fitted to published results: see fitted.h. All fits go on side by side, a simulation of each per
  * round. */
-#include "cli/fitted.h"
+#include "judge/fitted.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/catalog.h"
 #include "core/numbers.h"
 #include "core/units.h"
 #include "plan/phase_filter.h"
@@ -48,6 +47,7 @@ struct fitted_case {
 
 struct fitted {
 	struct published *p;
+	fitted_find_fn find;
 	struct fit fits[FITS_MAX];
 	struct fitted_case cases[PUBLISHED_MAX];
 	struct simulate_case simulated[PUBLISHED_MAX];
@@ -80,14 +80,15 @@ static const struct published_row *fitted_largest(const struct published *p, uin
 }
 
 /* The row's own training, a part of an epoch of it. */
-static int fitted_job(struct job *job, const struct published_row *row, struct err *err)
+static int fitted_job(struct job *job, const struct published_row *row, fitted_find_fn find,
+		      struct err *err)
 {
 	const struct phase_filter filter = {.only = (const char *const[]){row->phase},
 					    .only_count = 1};
 	struct train_options *o;
 	uint64_t steps;
 	char path[4096];
-	int rc = catalog_resolve(row->job, path, sizeof(path), err);
+	int rc = find(row->job, path, sizeof(path), err);
 
 	if (rc == 0)
 		rc = job_load(job, plan_schema(), path, (const char *const *)row->set.items,
@@ -117,7 +118,7 @@ static int fitted_case_add(struct fitted *f, struct fit *fit, const struct publi
 		return err_set(err, -E2BIG, "more than %d predictions", PUBLISHED_MAX);
 	*c = (struct fitted_case){.fit = fit, .row = row};
 	f->count++;
-	return fitted_job(&c->job, row, err);
+	return fitted_job(&c->job, row, f->find, err);
 }
 
 static int fitted_open(struct fitted_case *c, double value, struct simulate_case *s,
@@ -296,7 +297,7 @@ static int fitted_predict(struct validation *v, struct fitted *f, struct err *er
 	return rc;
 }
 
-int fitted_add(struct validation *v, struct published *p, struct err *err)
+int fitted_add(struct validation *v, struct published *p, fitted_find_fn find, struct err *err)
 {
 	struct fitted *f = calloc(1, sizeof(*f));
 	int rc = 0;
@@ -304,6 +305,7 @@ int fitted_add(struct validation *v, struct published *p, struct err *err)
 	if (!f)
 		return err_set(err, -ENOMEM, "no memory for simulations");
 	f->p = p;
+	f->find = find;
 	for (uint32_t i = 0; i < p->count && rc == 0; i++) {
 		const struct published_row *largest = fitted_largest(p, i);
 
