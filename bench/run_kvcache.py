@@ -10,8 +10,8 @@ fio     entries of 16 to 64 MiB written to direct://, and entries of 64 MiB read
         many files of these sizes in the same pieces, with the same depth and one fsync per file.
 blocks  blocks of 64 KiB and 2 MiB of the profile serving (layout lmcache_fs), put and got on direct:// by one thread, beside fio,
         which opens, writes or reads, and closes as many files of these sizes one after the other. haul asks for each block before,
-        and renames what it has written. Rates are those of the calls from the first to the last; processor time of gets has the
-        question, and fio's that of a stat.
+        and renames what it has written; so a loop of stat, and of rename, is added to fio's time. Rates are those of the calls from
+        the first to the last.
 
 HAUL is the program. FOLDER is on the file system to measure and needs 5 GiB. Both sides run in turn; a ratio is the median over the
 rounds (5) of haul's value to fio's of the same round. --run: a command that starts each side, for a machine that has other
@@ -24,6 +24,7 @@ import shlex
 import shutil
 import statistics
 import subprocess
+import time
 
 MIB = 1 << 20
 USERS, THINK = 100000, (8, 16)
@@ -130,11 +131,11 @@ def at_s(time):
 def haul_blocks(o, layers, count, requests):
     """Puts, and gets, per second; and processor seconds of the phase. The first request puts all blocks, and each later one gets them."""
     shutil.rmtree(f"{o.folder}/haul", ignore_errors=True)
-    tokens = 256 * count
+    tokens, think = 256 * count, max(1, 6 * o.seconds / 60)  # until all blocks are written
     phase = {"profile": "serving", "model": {"layers": layers, "hidden": 1024, "heads": 1, "kv_heads": 1, "head_dim": 64}, "users": 1,
              "served": 1, "threads": 1, "duration": "200 s", "verify": "none", "conversation": {"enabled": False},
              "requests": requests, "prefix": {"probability": 1, "prompts": 1, "tokens_min": tokens, "tokens_max": tokens},
-             "templates": template(1, ("5 s", "5 s")),
+             "templates": template(1, (f"{think} s", f"{think} s")),
              "serving": {"layout": "lmcache_fs", "block_tokens": 256, "pending": 1 << 20, "context_max": 1 << 24}}
     job = {"stores": {"d": {"uri": f"direct://{o.folder}/haul", "fsync": "none"}}, "phases": [{"kvcache": phase}]}
     p = run(o, job, "read", "--op-log", f"{o.folder}/ops.tsv", "--op-log-rows", str(1 << 18))
@@ -150,35 +151,50 @@ def haul_blocks(o, layers, count, requests):
 
 
 def fio_files(o, size, count, what):
-    """Files per second, and processor seconds of one."""
+    """Seconds, and processor seconds, of a file."""
     args = [*o.run, "fio", "--name=x", f"--directory={o.folder}/fio", f"--bs={size}", f"--filesize={size}", f"--nrfiles={count}",
             "--openfiles=1", "--file_service_type=sequential", "--invalidate=0", "--fallocate=none", "--thread", "--output-format=json",
-            "--rw=" + ("write" if what == "write" else "read"), *(["--ioengine=filestat"] if what == "stat" else ["--direct=1"])]
+            f"--rw={what}", "--direct=1"]
     if what == "write":
         shutil.rmtree(f"{o.folder}/fio", ignore_errors=True)
         os.makedirs(f"{o.folder}/fio")
         args += ["--create_on_open=1", "--refill_buffers=1"]
     result = json.loads(subprocess.run(args, check=True, capture_output=True, text=True).stdout)["jobs"][0]
-    return count / max(result["job_runtime"] / 1e3, 1e-3), (result["usr_cpu"] + result["sys_cpu"]) / 100 * result["job_runtime"] / 1e3 / count
+    seconds = result["job_runtime"] / 1e3
+    return seconds / count, (result["usr_cpu"] + result["sys_cpu"]) / 100 * seconds / count
+
+
+def loop(o, call):
+    """The same of a call on each of fio's files."""
+    paths = [entry.path for entry in os.scandir(f"{o.folder}/fio")]
+    began, used = time.monotonic(), time.process_time()
+    for path in paths:
+        call(path)
+    return (time.monotonic() - began) / len(paths), (time.process_time() - used) / len(paths)
+
+
+def moved(path):
+    os.rename(path, path + ".tmp")
 
 
 def blocks(o):
-    for size, layers, count in ((64 << 10, 1, 6000), (2 << 20, 32, 500)):
+    for size, layers, count in ((64 << 10, 1, 5000), (2 << 20, 32, 400)):
         rows, count = [], max(count * o.seconds // 60, 80)  # a shorter run has fewer of them
         for _ in range(o.rounds):
-            few, gets = count // 8, 8
+            few, gets = count // 8, 6
             put, get, all_s = haul_blocks(o, layers, count, 1 + gets)
-            written = fio_files(o, size, count, "write")
+            written, stat = fio_files(o, size, count, "write"), loop(o, os.stat)
+            read, renamed = fio_files(o, size, count, "read"), loop(o, moved)
             once_s, base_s = haul_blocks(o, layers, count, 2)[2], haul_blocks(o, layers, few, 2)[2]
             get_s = (all_s - once_s) / (gets - 1) / count
             put_s = (once_s - base_s) / (count - few) - get_s
-            read, stat = fio_files(o, size, count, "read"), fio_files(o, size, count, "stat")
-            rows.append((put, written[0], put / written[0], put_s * 1e6, written[1] * 1e6,
-                         get, read[0], get / read[0], get_s * 1e6, (read[1] + stat[1]) * 1e6))
+            fio_put, fio_get = [[sum(parts) for parts in zip(*calls)] for calls in ((written, stat, renamed), (read, stat))]
+            rows.append((put, 1 / fio_put[0], put * fio_put[0], put_s * 1e6, fio_put[1] * 1e6, put_s / fio_put[1],
+                         get, 1 / read[0], get * read[0], get_s * 1e6, fio_get[1] * 1e6, get_s / fio_get[1]))
         v = [statistics.median(column) for column in zip(*rows)]
-        for what, (ours, theirs, ratio, cpu, fio_cpu) in (("put", v[:5]), ("get", v[5:])):
+        for what, (ours, theirs, ratio, cpu, fio_cpu, more) in (("put", v[:6]), ("get", v[6:])):
             print(f"{size >> 10:5} KiB {what}: haul {ours:.0f}, fio {theirs:.0f} per second, {ratio:.2f}; {cpu:.0f} and {fio_cpu:.0f} us of a "
-                  f"core, {cpu / fio_cpu:.2f}", flush=True)
+                  f"core, {more:.2f}", flush=True)
 
 
 def main():
