@@ -160,7 +160,7 @@ def fio_files(o, size, count, what):
         os.makedirs(f"{o.folder}/fio")
         args += ["--create_on_open=1", "--refill_buffers=1"]
     result = json.loads(subprocess.run(args, check=True, capture_output=True, text=True).stdout)["jobs"][0]
-    seconds = result["job_runtime"] / 1e3
+    seconds = max(result["job_runtime"], 1) / 1e3
     return seconds / count, (result["usr_cpu"] + result["sys_cpu"]) / 100 * seconds / count
 
 
@@ -179,7 +179,7 @@ def moved(path):
 
 def blocks(o):
     for size, layers, count in ((64 << 10, 1, 5000), (2 << 20, 32, 400)):
-        rows, count = [], max(count * o.seconds // 60, 80)  # a shorter run has fewer of them
+        rows, count = [], max(count * o.seconds ** 2 // 3600, 80)  # a shorter run has fewer of them
         for _ in range(o.rounds):
             few, gets = count // 8, 6
             put, get, all_s = haul_blocks(o, layers, count, 1 + gets)
@@ -189,8 +189,8 @@ def blocks(o):
             get_s = (all_s - once_s) / (gets - 1) / count
             put_s = (once_s - base_s) / (count - few) - get_s
             fio_put, fio_get = [[sum(parts) for parts in zip(*calls)] for calls in ((written, stat, renamed), (read, stat))]
-            rows.append((put, 1 / fio_put[0], put * fio_put[0], put_s * 1e6, fio_put[1] * 1e6, put_s / fio_put[1],
-                         get, 1 / read[0], get * read[0], get_s * 1e6, fio_get[1] * 1e6, get_s / fio_get[1]))
+            rows.append((put, 1 / fio_put[0], put * fio_put[0], put_s * 1e6, fio_put[1] * 1e6, put_s / max(fio_put[1], 1e-7),
+                         get, 1 / read[0], get * read[0], get_s * 1e6, fio_get[1] * 1e6, get_s / max(fio_get[1], 1e-7)))
         v = [statistics.median(column) for column in zip(*rows)]
         for what, (ours, theirs, ratio, cpu, fio_cpu, more) in (("put", v[:6]), ("get", v[6:])):
             print(f"{size >> 10:5} KiB {what}: haul {ours:.0f}, fio {theirs:.0f} per second, {ratio:.2f}; {cpu:.0f} and {fio_cpu:.0f} us of a "
