@@ -153,7 +153,9 @@ static bool pass(struct work *w)
 	double began = now(CLOCK_MONOTONIC);
 	unsigned all = w->threads + w->ahead;
 
-	w->next = w->next_file = w->begun = 0;
+	w->next = 0;
+	w->next_file = 0;
+	w->begun = 0;
 	w->done = false;
 	for (unsigned i = 0; i < all; i++)
 		if (pthread_create(&threads[i], NULL, w->ahead && i ? go_ahead : take, w))

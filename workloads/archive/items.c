@@ -30,7 +30,7 @@ static void item_tensor(const void *item, uint64_t i, struct tensor *out)
 static void item_measure(struct item *x)
 {
 	x->zip = (struct archive){.kind = ARCHIVE_TORCH,
-				  .tensors = {1, item_tensor, x},
+				  .tensors = {.count = 1, .tensor = item_tensor, .argument = x},
 				  .payload = x->tensor.bytes,
 				  .single = true};
 	archive_torch.lay_out(&x->zip, NULL);
