@@ -23,7 +23,7 @@ static int small_object_read(struct queue *q, struct object *o, void *window, ui
 	if (rc < 0)
 		return rc;
 	*req = (struct request){.op = REQ_READ, .object = o, .length = length, .data = window};
-	rc = length ? queue_do(q, req) : 0;
+	rc = queue_do(q, req);
 	queue_do(q, &(struct request){.op = REQ_CLOSE, .object = o});
 	return rc;
 }
@@ -48,7 +48,8 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 				     queue_buffer_bytes(store, *length) + 1);
 	if (rc == 0 && !window)
 		rc = -ENOMEM;
-	if (rc == 0)
+	/* What has no bytes is not opened: a FIFO in its place would wait for a writer. */
+	if (rc == 0 && *length)
 		rc = small_object_read(q, &o, window, *length, &req);
 	if (rc < 0 || !window) {
 		free(window);
