@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/edition.h"
 #include "cli/run_folder.h"
+#include "core/invariant.h"
 #include "core/json.h"
 #include "core/json_path.h"
 #include "judge/judge.h"
@@ -382,6 +383,8 @@ static int check_judge(struct check *c, struct check_cases *all, const char *con
 	for (unsigned i = 0; rc == 0 && !*c->note && i < all->count; i++)
 		for (uint32_t k = 0; !*c->note && k < all->list[i]->j.job.dataset_count; k++)
 			notes_files(c->note, &all->list[i]->j.job.datasets[k]);
+	INVARIANT(rc < 0 || all->count,
+		  "a command line names one at least, and no folder of runs is empty");
 	c->rules = *rules;
 	c->all = args->all;
 	c->ran = rc == 0 && all->list[0]->f;

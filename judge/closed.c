@@ -307,8 +307,7 @@ static void closed_add_memory(struct closed_phase *best, const cJSON *uri)
 	for (int i = 0; i < count; i++) {
 		const cJSON *one = cJSON_IsArray(uri) ? cJSON_GetArrayItem(uri, i) : uri;
 		const char *text = json_text_at(one, "", "");
-		const char *path = strstr(text, "://");
-		char expanded[URI_BYTES];
+		char expanded[URI_BYTES], *path;
 
 		if (!uri_is_of_files(one) || uri_expand(text, NULL, expanded, NULL) < 0)
 			continue;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "core/numbers.h"
 #include "core/units.h"
 #include "plan/phase_filter.h"
@@ -99,6 +100,7 @@ static int fitted_job(struct job *job, const struct published_row *row, fitted_f
 		rc = err_set(err, -EINVAL, "only trainings have an AU");
 	if (rc < 0)
 		return rc;
+	INVARIANT(job->phase_count, "a filter keeps the phase that it names, or refuses the job");
 	o = job->phases[0].options;
 	steps = FITTED_SAMPLES / (o->batch * row->ranks);
 	o->epochs = 1;
