@@ -28,6 +28,14 @@ function(haul_unity target)
 	set_target_properties(${target} PROPERTIES UNITY_BUILD ${HAUL_UNITY} UNITY_BUILD_MODE GROUP)
 endfunction()
 
+# A request spends its time in core and backends, a simulation in its own layer. gcc optimises the other layers with fewer passes, which
+# takes 40 % less of its time; a training on null:// needs 0 to 3 % more. gcc then knows less about the lengths of texts, and warns of
+# some that fit; the tests compile the same layers with all passes and all warnings.
+set(HAUL_FEWER_PASSES "")
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+	set(HAUL_FEWER_PASSES "$<$<CONFIG:Release>:-O1;-fstrict-aliasing;-finline-small-functions;-fpartial-inlining;-Wno-format-truncation>")
+endif()
+
 function(haul_layer name)
 	cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "WITHOUT")
 	file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.c)
@@ -40,5 +48,8 @@ function(haul_layer name)
 	endforeach()
 	add_library(haul_${name} STATIC ${sources})
 	haul_unity(haul_${name} ${sources})
+	if(NOT name MATCHES "^(core|backends|simulate)$")
+		target_compile_options(haul_${name} PRIVATE ${HAUL_FEWER_PASSES})
+	endif()
 	set_property(GLOBAL APPEND PROPERTY HAUL_LAYERS haul_${name})
 endfunction()
