@@ -141,12 +141,16 @@ static void server_give(struct kv_run *r, struct kv_prefill *f, uint32_t block, 
 	kv_shard_give(r, &task);
 }
 
-/* Whether it may send one more lookup or fetch. A lookup that has missed ends them. */
+/* Whether it may send one more lookup or fetch. A lookup that has missed ends them. Of fetches in
+ * groups, all of a group have come before the next one begins. */
 static bool prefill_may_send(const struct kv_server *s, const struct kv_prefill *f)
 {
 	uint64_t lookups = s->options->lookups;
 
 	if (f->stage == KV_PREFILL_LOOKUP && lookups && f->under_way >= lookups)
+		return false;
+	if (f->stage == KV_PREFILL_FETCH && s->fetches_most && f->under_way &&
+	    (f->next - f->memory) % s->fetches_most == 0)
 		return false;
 	return (f->stage == KV_PREFILL_LOOKUP || f->stage == KV_PREFILL_FETCH) &&
 	       f->next < f->found;
@@ -306,6 +310,8 @@ static void answered_fetch(struct kv_run *r, struct kv_prefill *f, const struct 
 	} else if (kv_lru_has(&s->written, t->what.id.low)) {
 		kv_lru_use(&s->written, t->what.id.low);
 	}
+	if (prefill_may_send(s, f))
+		prefill_sends(s, f);
 	if (f->under_way || f->next < f->found)
 		return;
 	f->fetched = f->found - f->memory;

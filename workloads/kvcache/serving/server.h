@@ -60,6 +60,7 @@ struct kv_server {
 	struct kv_prompts prompts;
 	enum kv_role role;
 	uint64_t block_bytes;
+	uint64_t fetches_most;  /* of a prompt at a time; 0: all */
 	uint64_t served;        /* prompts, to their end */
 	struct kv_lru memory;   /* blocks in front of the store */
 	struct kv_lru written;  /* those that this rank has written, and not deleted */

@@ -96,6 +96,8 @@ int kv_server_open(struct kv_run *r, struct err *err)
 			       "%s/serving/block_tokens: the trace has blocks of %" PRIu64
 			       " tokens; set it to that",
 			       r->ctx->phase->path, s->prompts.block_tokens);
+	if (so->fetch_bytes)
+		s->fetches_most = max_u64(so->fetch_bytes / s->block_bytes, 1);
 	if (open_prefills(s, &r->setup) < 0 || open_blocks(s, r) < 0)
 		return err_set(err, -ENOMEM, "no memory for %u requests at a time",
 			       r->setup.served);

@@ -57,6 +57,10 @@ const struct option kv_server_options_table[] = {
 		.help = "all: what the store has is fetched; pays: unless recomputing it would have "
 			"been faster, by the fetches so far; never: all is recomputed"),
 	OPT_BYTES(
+		"fetch_bytes", struct kv_server_options, fetch_bytes, .max = 1ull << 50,
+		.help = "bytes of blocks of a request that are fetched at a time; the next ones begin "
+			"when all of these have come; 0: as many as threads have room for"),
+	OPT_BYTES(
 		"memory", struct kv_server_options, memory, .max = 1ull << 60,
 		.help = "bytes of blocks that a rank keeps in memory in front of the store; they are "
 			"only counted, no byte is moved"),

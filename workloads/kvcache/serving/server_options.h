@@ -21,6 +21,7 @@ struct kv_server_options {
 	bool layered;
 	uint64_t prefill;      /* tokens per second; 0: recomputing takes no time */
 	uint32_t fetch;        /* enum kv_fetch */
+	uint64_t fetch_bytes;  /* of a request at a time; 0: all of its blocks */
 	uint64_t memory;       /* bytes of blocks in front of the store */
 	uint64_t pending;      /* blocks that wait to be written at most */
 	bool answers;          /* blocks of answers are written, too */
