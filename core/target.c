@@ -19,15 +19,22 @@ bool target_met(const struct target_result *r)
 	return r->most ? r->found <= r->asked : r->found >= r->asked;
 }
 
-const char *const target_state_words[TARGET_STATES] = {[TARGET_MET] = "met",
-						       [TARGET_MISSED] = "missed",
-						       [TARGET_UNKNOWN] = "neither met nor missed"};
 const char *const target_state_names[TARGET_STATES] = {
 	[TARGET_MET] = "met", [TARGET_MISSED] = "missed", [TARGET_UNKNOWN] = "unknown"};
 
 enum target_state target_state(const struct target_result *r)
 {
-	return isnan(r->found) ? TARGET_UNKNOWN : target_met(r) ? TARGET_MET : TARGET_MISSED;
+	return isnan(r->found) || r->voided ? TARGET_UNKNOWN
+	       : target_met(r)              ? TARGET_MET
+					    : TARGET_MISSED;
+}
+
+const char *target_word(const struct target_result *r)
+{
+	static const char *const words[][2] = {{"is missed", "is met"},
+					       {"would be missed", "would be met"}};
+
+	return isnan(r->found) ? "is neither met nor missed" : words[r->voided][target_met(r)];
 }
 
 struct unit_step {
@@ -121,5 +128,8 @@ void target_sentence(char *text, unsigned size, const struct target_result *r, c
 			 r->most ? "at most " : "", asked);
 	else
 		snprintf(text, size, "%s %s%s %s the target of %s%s", r->label, found, about,
-			 target_met(r) ? "meets" : "misses", r->most ? "at most " : "", asked);
+			 r->voided       ? target_met(r) ? "would meet" : "would miss"
+			 : target_met(r) ? "meets"
+					 : "misses",
+			 r->most ? "at most " : "", asked);
 }

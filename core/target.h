@@ -64,8 +64,11 @@ struct target_result {
 	/* found is NaN where the phase cannot tell: then the target is neither met nor missed */
 	double asked, found;
 	uint64_t met;
+	/* 1: the figures are void (report/doubt.h), so the target is neither met nor missed; in no file */
+	uint64_t voided;
 };
 
+/* Whether what was found reaches it, also if that is void. */
 bool target_met(const struct target_result *r);
 
 /* A target is a claim; one that is unknown is neither met nor missed. */
@@ -75,9 +78,11 @@ enum target_state {
 	TARGET_UNKNOWN = CLAIM_UNKNOWN,
 	TARGET_STATES = CLAIM_STATES
 };
-extern const char *const target_state_words[TARGET_STATES]; /* "met", "missed", … */
 extern const char *const target_state_names[TARGET_STATES]; /* "met", "missed", "unknown" */
 enum target_state target_state(const struct target_result *r);
+/* Behind "the target of 90 %": "is met", "is missed", "is neither met nor missed", and where the figures
+ * are void "would be met" or "would be missed". */
+const char *target_word(const struct target_result *r);
 
 /* A value in words: "92.5 %", "20 ms", "2 GB/s", "1,200/s". digits is how many digits to show, 3 to
  * 6. */

@@ -191,7 +191,7 @@ static const struct cache_rule {
 	{"hits", "fraction", ROLE_HIT_RATE, ROLE_NONE, 0.3, false},
 };
 
-unsigned cache_criteria(const struct results_phase_read *p,
+unsigned cache_criteria(const struct results_phase_read *p, bool voided,
 			struct cache_criterion out[CACHE_CRITERIA])
 {
 	unsigned count = 0;
@@ -199,20 +199,25 @@ unsigned cache_criteria(const struct results_phase_read *p,
 	for (unsigned i = 0; cache_timed(p) && i < CACHE_CRITERIA; i++) {
 		const struct cache_rule *rule = &cache_rules[i];
 		double found = cache_value(p, rule->role), part = NAN;
+		bool reached;
 
 		if (rule->device != ROLE_NONE)
 			part = cache_value(p, rule->device);
 		found = part > 0 ? part : found;
 		if (!isfinite(found) || (rule->most && found <= 0))
 			continue;
+		reached = rule->most ? found < rule->asked : found > rule->asked;
 		out[count++] = (struct cache_criterion){.name = rule->name,
 							.unit = rule->unit,
 							.asked = rule->asked,
 							.found = found,
 							.most = rule->most,
 							.device = part > 0,
-							.met = rule->most ? found < rule->asked
-									  : found > rule->asked};
+							.reached = reached,
+							.met = reached && !voided,
+							.state = voided    ? CLAIM_UNKNOWN
+								 : reached ? CLAIM_HELD
+									   : CLAIM_MISSED};
 	}
 	return count;
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "core/claim.h"
 #include "results-schema/results_read.h"
 
 /* A figure under the name that it has there. */
@@ -20,9 +21,10 @@ struct cache_figure {
 struct cache_criterion {
 	const char *name, *unit; /* "ns" or "fraction" */
 	double asked, found;
-	bool most;   /* found must be below what is asked, else above */
-	bool device; /* the part of an entry's time was judged that is the store's */
-	bool met;
+	bool most;         /* found must be below what is asked, else above */
+	bool device;       /* the part of an entry's time was judged that is the store's */
+	bool reached, met; /* by figures that are void, it is reached and not met */
+	enum claim_state state;
 };
 
 enum { CACHE_FIGURES = 8, CACHE_CRITERIA = 4 };
@@ -49,7 +51,7 @@ unsigned cache_facts(const struct results_phase_read *p, struct cache_fact out[C
 /* Both return how many there are; what is not known is left out. Without I/O, as in a trace,
  * nothing is judged. */
 unsigned cache_figures(const struct results_phase_read *p, struct cache_figure out[CACHE_FIGURES]);
-unsigned cache_criteria(const struct results_phase_read *p,
+unsigned cache_criteria(const struct results_phase_read *p, bool voided,
 			struct cache_criterion out[CACHE_CRITERIA]);
 
 #endif

@@ -343,6 +343,23 @@ bool doubts_void(const struct doubts *d)
 	return voids;
 }
 
+void doubts_judge(struct results_file *f)
+{
+	struct doubts d;
+
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		const struct results_phase_read *p = &f->phases[i];
+
+		if (!p->target_count)
+			continue;
+		doubts_of(&d, f, p);
+		for (uint32_t k = 0; doubts_void(&d) && k < p->target_count; k++) {
+			p->targets[k].voided = 1;
+			p->targets[k].met = 0;
+		}
+	}
+}
+
 void doubts_but(char *sentence, size_t size, const struct doubts *d, bool claims)
 {
 	if (!claims || !doubts_void(d))

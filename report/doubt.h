@@ -78,6 +78,9 @@ void doubts_say(char *text, size_t size, const struct doubts *d, bool quiet);
 
 bool doubts_void(const struct doubts *d);
 
+/* Of a file that has been read: void figures neither meet nor miss a target. */
+void doubts_judge(struct results_file *f);
+
 /* A sentence that claims something of the figures says before its point that void ones do not count. */
 void doubts_but(char *sentence, size_t size, const struct doubts *d, bool claims);
 

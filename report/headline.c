@@ -240,16 +240,6 @@ static void headline_mean(struct headline *h, const struct series_line *line)
 		HEADLINE_SAY(h, " on average over %u repeats", line->repeats);
 }
 
-static void headline_word(struct headline *h, enum target_state state)
-{
-	const char *word = target_state_words[state];
-
-	h->word = strlen(h->text);
-	h->word_bytes = strlen(word);
-	h->good = state == TARGET_MET;
-	HEADLINE_SAY(h, "%s", word);
-}
-
 /* "; the target of 90 % is met" where what was found has just been told, else "; bandwidth 1.2 GB/s
  * misses the target of 2 GB/s". */
 static void headline_target(struct headline *h, const struct target_result *t, bool told)
@@ -257,9 +247,11 @@ static void headline_target(struct headline *h, const struct target_result *t, b
 	char asked[TARGET_TEXT_BYTES], sentence[512];
 
 	if (told) {
-		HEADLINE_SAY(h, "; the target of %s is ",
-			     target_value(asked, t->unit, t->asked, 6));
-		headline_word(h, target_state(t));
+		HEADLINE_SAY(h, "; the target of %s ", target_value(asked, t->unit, t->asked, 6));
+		h->word = strlen(h->text);
+		h->word_bytes = strlen(target_word(t));
+		h->good = target_state(t) == TARGET_MET;
+		HEADLINE_SAY(h, "%s", target_word(t));
 		return;
 	}
 	target_sentence(sentence, sizeof(sentence), t, "");
@@ -270,8 +262,7 @@ static void headline_target(struct headline *h, const struct target_result *t, b
 static void headline_others(struct headline *h, const struct results_file *f,
 			    const struct results_phase_read *about)
 {
-	unsigned states[TARGET_STATES] = {0}, all = 0, voids = 0;
-	struct doubts doubts;
+	unsigned states[TARGET_STATES] = {0}, all = 0;
 
 	for (uint32_t i = 0; i < f->phase_count; i++) {
 		const struct results_phase_read *p = &f->phases[i];
@@ -279,8 +270,6 @@ static void headline_others(struct headline *h, const struct results_file *f,
 		for (uint32_t k = 0; p != about && !p->record.alone && k < p->target_count; k++) {
 			states[target_state(&p->targets[k])]++;
 			all++;
-			doubts_of(&doubts, f, p);
-			voids += doubts_void(&doubts);
 		}
 	}
 	if (states[TARGET_MISSED])
@@ -291,10 +280,6 @@ static void headline_others(struct headline *h, const struct results_file *f,
 			     states[TARGET_UNKNOWN]);
 	else if (all)
 		HEADLINE_SAY(h, "; %u more target%s met", all, all == 1 ? " is" : "s are");
-	if (voids && voids == all)
-		HEADLINE_SAY(h, " by figures that do not count");
-	else if (voids)
-		HEADLINE_SAY(h, ", and the figures of %u do not count", voids);
 }
 
 static void headline_run(struct headline *h, const struct results_file *f,

@@ -14,6 +14,7 @@
 #include "report/accept/accept.h"
 #include "report/answer.h"
 #include "report/compare.h"
+#include "report/doubt.h"
 #include "report/scaling.h"
 #include "report/series.h"
 #include "results-schema/results_read.h"
@@ -218,8 +219,11 @@ static int load_all(struct results_file ***out, const char *const *paths, unsign
 	struct results_file **files = calloc(count + 1, sizeof(struct results_file *));
 	int rc = files ? 0 : err_set(err, -ENOMEM, "no memory for the report");
 
-	for (unsigned i = 0; rc == 0 && i < count; i++)
+	for (unsigned i = 0; rc == 0 && i < count; i++) {
 		rc = results_load(&files[i], paths[i], err);
+		if (rc == 0)
+			doubts_judge(files[i]);
+	}
 	*out = files;
 	return rc;
 }

@@ -129,6 +129,7 @@ struct target_result series_target(const struct series_line *line, const char *n
 {
 	struct target_result all = {.asked = NAN, .found = NAN};
 	double sum = 0;
+	uint64_t voided = 0;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < line->repeats; i++) {
@@ -136,12 +137,13 @@ struct target_result series_target(const struct series_line *line, const char *n
 
 		if (!t)
 			continue;
+		voided |= t->voided;
 		all = *t;
 		sum += t->found;
 		n++;
 	}
 	all.found = n ? sum / n : NAN;
-	all.met = target_met(&all);
+	all.voided = voided;
 	return all;
 }
 

@@ -74,8 +74,8 @@ uint32_t series_place(const struct series_lines *s, const struct series_line *of
 bool series_make(struct series_lines *s, const struct results_file *f);
 void series_free_lines(struct series_lines *s);
 
-/* A target over the repeats of a line: its mean, and whether the mean meets it, as --strict judges
- * it. asked is NaN where the phase has no such target. */
+/* A target over the repeats of a line: its mean, by which --strict judges it; void where one repeat is.
+ * asked is NaN where the phase has no such target. */
 struct target_result series_target(const struct series_line *line, const char *name);
 
 /* How many combinations of the phase of that line are in each state of the target. Returns how many have it. */

@@ -70,9 +70,9 @@ static void verdict_busy(struct verdict *v, const struct results_phase_read *p, 
 	VERDICT_SAY(line, "The accelerators were busy %s of the time", share);
 	verdict_without(line, VERDICT_BYTES, p);
 	if (v->target)
-		VERDICT_SAY(line, "; the target of %s is %s",
+		VERDICT_SAY(line, "; the target of %s %s",
 			    target_value(asked, v->target->unit, v->target->asked, 6),
-			    target_state_words[target_state(v->target)]);
+			    target_word(v->target));
 	VERDICT_SAY(line, ".");
 }
 

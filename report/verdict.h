@@ -14,7 +14,7 @@ struct verdict {
 	unsigned count;
 	char line[VERDICT_LINES][VERDICT_BYTES];
 	bool busy; /* the first line tells how busy the accelerators were */
-	/* Its target: the first line then ends with "is met." or "is missed.". NULL: there is
+	/* Its target: the first line then ends with target_word. NULL: there is
 	 * none. */
 	const struct target_result *target;
 };

@@ -69,28 +69,26 @@ static void accept_say_basis(struct accept_verdict *v, bool interval)
 }
 
 /* What makes the figures void. */
-static void accept_say_doubts(struct accept_verdict *v)
+static void accept_say_doubts(struct accept_verdict *v, const struct doubts *d)
 {
 	const char *before = "doubts: ";
-	struct doubts d;
 
-	doubts_of_line(&d, v->file, v->line);
 	for (int i = 0; i < DOUBTS; i++) {
-		if (!d.raised[i] || !doubt_kinds[i].voids)
+		if (!d->raised[i] || !doubt_kinds[i].voids)
 			continue;
-		SAY(v, "%s%s", before, d.why[i]);
+		SAY(v, "%s%s", before, d->why[i]);
 		before = "; ";
 	}
 	if (*before == 'd')
 		SAY(v, "nothing makes the figures void");
 }
 
-static void accept_say(struct accept_verdict *v, bool interval)
+static void accept_say(struct accept_verdict *v, const struct doubts *d, bool interval)
 {
 	if (v->kind->value == accept_client) {
 		SAY(v, "the client was %sthe limit", v->value > 0 ? "" : "not ");
 	} else if (v->kind->value == accept_doubts) {
-		accept_say_doubts(v);
+		accept_say_doubts(v, d);
 	} else {
 		SAY(v, "%s ", v->kind->label);
 		accept_say_value(v, v->value);
@@ -116,8 +114,10 @@ static enum claim_state accept_state(const struct accept_verdict *v, double judg
 					   : CLAIM_UNKNOWN;
 }
 
-/* values: of the criterion in each repeat. */
-static void accept_judge(struct accept_verdict *v, const double *values, bool interval)
+/* values: of the criterion in each repeat. d: about them. Figures that are void, or may be, tell nothing;
+ * what the worst repeat has done stands. */
+static void accept_judge(struct accept_verdict *v, const double *values, const struct doubts *d,
+			 bool interval)
 {
 	const struct accept_kind *kind = v->kind;
 	struct stats s = stats_of(values, v->line->repeats);
@@ -139,14 +139,19 @@ static void accept_judge(struct accept_verdict *v, const double *values, bool in
 	v->state = accept_state(v, isnan(v->value) || !interval ? v->value
 				   : kind->least                ? s.low
 								: s.high);
-	if (v->state != CLAIM_UNKNOWN)
-		accept_say(v, interval);
-	else if (v->line->first->gone)
+	if (v->state != CLAIM_UNKNOWN) {
+		accept_say(v, d, interval);
+		if (kind->over == ACCEPT_WORST || (!doubts_void(d) && !d->raised[DOUBT_DETAILS]))
+			return;
+		v->state = CLAIM_UNKNOWN;
+		doubts_say(v->sentence, sizeof(v->sentence), d, true);
+	} else if (v->line->first->gone) {
 		accept_unknown(v, "its side files are not beside this file",
 			       doubt_kinds[DOUBT_DETAILS].remedy);
-	else
+	} else {
 		accept_unknown(v, kind->why ? kind->why : "the phase has no such figure",
 			       kind->why ? kind->settles : "let the rule name a phase that has it");
+	}
 }
 
 /* The next verdict; NULL: no memory. */
@@ -200,8 +205,10 @@ static bool accept_line(struct accept *a, const struct accept_rules *rules,
 			const struct results_file *f, const struct series_line *line, cJSON **trees,
 			double *values)
 {
+	struct doubts doubts;
 	double bound;
 
+	doubts_of_line(&doubts, f, line);
 	for (uint32_t k = 0; k < line->repeats; k++)
 		trees[k] = accept_tree(f, line->phases[k]);
 	for (uint32_t i = 0; i < rules->count; i++)
@@ -219,7 +226,7 @@ static bool accept_line(struct accept *a, const struct accept_rules *rules,
 			v->line = line;
 			for (uint32_t k = 0; k < line->repeats; k++)
 				values[k] = accept_value(v, trees[k]);
-			accept_judge(v, values, rules->judge == JUDGE_INTERVAL);
+			accept_judge(v, values, &doubts, rules->judge == JUDGE_INTERVAL);
 		}
 	return true;
 }

@@ -13,7 +13,7 @@
  * and of the client's limits, the worst repeat counts.
  *
  * Without evidence a criterion is unknown, which is never met, and its sentence says what would
- * settle it. Results are accepted where every criterion is met. */
+ * settle it; so is one by figures that are void, or where nobody can tell that they are not. Results are accepted where every criterion is met. */
 #ifndef HAUL_REPORT_ACCEPT_ACCEPT_H
 #define HAUL_REPORT_ACCEPT_ACCEPT_H
 

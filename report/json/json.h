@@ -34,7 +34,7 @@ struct doubts;
 void json_doubts(cJSON *to, const struct doubts *d);
 
 /* What MLPerf would report of a key-value cache, and its criteria; nothing of other phases. */
-void json_cache(cJSON *to, const struct results_phase_read *p);
+void json_cache(cJSON *to, const struct results_phase_read *p, bool voided);
 
 /* One column of a row, under the column's name. */
 void json_cell(cJSON *to, const struct results_table *t, uint64_t row, uint32_t column);

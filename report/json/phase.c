@@ -292,7 +292,12 @@ static const char *cache_bound(const void *criterion)
 	return ((const struct cache_criterion *)criterion)->most ? "most" : "least";
 }
 
-void json_cache(cJSON *to, const struct results_phase_read *p)
+static const char *cache_words(const void *criterion)
+{
+	return target_state_names[((const struct cache_criterion *)criterion)->state];
+}
+
+void json_cache(cJSON *to, const struct results_phase_read *p, bool voided)
 {
 	static const struct column figure_columns[] = {
 		FIELD(TEXT, struct cache_figure, name),   FIELD(TEXT, struct cache_figure, unit),
@@ -306,6 +311,7 @@ void json_cache(cJSON *to, const struct results_phase_read *p)
 		FIELD(REAL, struct cache_criterion, found),
 		FIELD(FLAG, struct cache_criterion, device),
 		FIELD(FLAG, struct cache_criterion, met),
+		{.type = COLUMN_WORD, .key = "state", .word = cache_words},
 		COLUMNS_END};
 	static const struct column part_columns[] = {
 		FIELD(TEXT, struct cache_part, name),   FIELD(U64, struct cache_part, count),
@@ -333,7 +339,7 @@ void json_cache(cJSON *to, const struct results_phase_read *p)
 		 TABLE_ROWS(figures, cache_figures(p, figures))},
 		{.key = "mlperf_criteria",
 		 .columns = criterion_columns,
-		 TABLE_ROWS(criteria, cache_criteria(p, criteria))},
+		 TABLE_ROWS(criteria, cache_criteria(p, voided, criteria))},
 	};
 
 	for (size_t i = 0; cache_is(p) && i < COUNT(tables); i++)
@@ -362,7 +368,7 @@ cJSON *json_phase(const struct results_file *f, const struct results_phase_read 
 	add_targets(object, p);
 	add_together(object, f, p);
 	add_accounts(object, p);
-	json_cache(object, p);
+	json_cache(object, p, doubts_void(&doubts));
 	json_tables(object, p);
 	add_latencies(object, p);
 	json_distributions(object, p);

@@ -92,7 +92,10 @@ static void caches_explain(struct page *page)
 static void caches_criterion(char *out, size_t bytes, const struct cache_criterion *c)
 {
 	char asked[UNITS_TEXT_BYTES], found[UNITS_TEXT_BYTES];
-	const char *met = c->met ? "met" : "missed";
+	const char *met = c->state == CLAIM_UNKNOWN
+				  ? c->reached ? "would be met" : "would be missed"
+			  : c->met ? "met"
+				   : "missed";
 
 	if (c->most)
 		say(out, bytes, "; %s%s below %s: %s, %s", c->name, c->device ? " (device)" : "",
@@ -105,21 +108,22 @@ static void caches_criterion(char *out, size_t bytes, const struct cache_criteri
 static void caches_criteria(struct page *page, const struct results_phase_read *p)
 {
 	struct cache_criterion criteria[CACHE_CRITERIA];
-	unsigned count = cache_criteria(p, criteria), met = 0;
+	unsigned count, met = 0;
 	char judged[512] = "", sentence[1024 + 3 * DOUBT_BYTES] = "", name[PHASE_NAME_BYTES];
 	struct doubts doubts;
 
+	doubts_of(&doubts, page->file, p);
+	count = cache_criteria(p, doubts_void(&doubts), criteria);
 	if (!count)
 		return;
 	for (unsigned i = 0; i < count; i++) {
-		met += criteria[i].met;
+		met += criteria[i].reached;
 		caches_criterion(judged, sizeof(judged), &criteria[i]);
 	}
 	phase_name(page->file, p, name);
 	say(sentence, sizeof(sentence),
-	    "%s: %u of %u criteria of MLPerf's benchmark are met, which are no part of its score%s.",
-	    name, met, count, judged);
-	doubts_of(&doubts, page->file, p);
+	    "%s: %u of %u criteria of MLPerf's benchmark %s met, which are no part of its score%s.",
+	    name, met, count, doubts_void(&doubts) ? "would be" : "are", judged);
 	doubts_but(sentence, sizeof(sentence), &doubts, met);
 	text_wrap(page->out, sentence, 0, 2);
 }

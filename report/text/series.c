@@ -8,6 +8,7 @@
 #include "facts/text.h"
 #include "report/doubt.h"
 #include "report/phase.h"
+#include "report/say.h"
 #include "report/series.h"
 #include "report/text/page.h"
 
@@ -252,8 +253,12 @@ static void target_line(FILE *out, const struct results_file *f, const struct se
 	unsigned states[TARGET_STATES], asked = series_target_states(s, of, target->name, states);
 
 	if (asked > 1) {
-		snprintf(line, sizeof(line), "%s: %u of %u combinations meet the target of %s.",
+		snprintf(line, sizeof(line), "%s: %u of %u combinations meet the target of %s",
 			 of->first->record.name, states[TARGET_MET], asked, target->label);
+		if (states[TARGET_UNKNOWN])
+			say(line, sizeof(line), ", of %u it cannot be told",
+			    states[TARGET_UNKNOWN]);
+		say(line, sizeof(line), ".");
 	} else {
 		struct target_result t = series_target(of, target->name);
 

@@ -4,6 +4,7 @@
 #include "report/doubt.h"
 #include "report/verdict.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "report/say.h"
@@ -15,9 +16,7 @@ static void train_busy(struct page *page, const struct results_phase_read *p, bo
 {
 	char sentence[VERDICT_BYTES + RESULTS_NAME_BYTES + 16 + 3 * DOUBT_BYTES] = "";
 	struct doubts doubts;
-	/* Of a part of a phase AU is known, and whether the target is met is not. */
-	enum target_state state = v->target ? target_state(v->target) : TARGET_UNKNOWN;
-	const char *word = v->target ? target_state_words[state] : "";
+	const char *word = v->target ? target_word(v->target) : "";
 	int before = (int)(strlen(v->line[0]) - strlen(word)) - 1;
 
 	if (named)
@@ -25,11 +24,11 @@ static void train_busy(struct page *page, const struct results_phase_read *p, bo
 	say(sentence, sizeof(sentence), "%.*s", before, v->line[0]);
 	if (v->target)
 		say(sentence, sizeof(sentence), "%s%s%s",
-		    page_paint(page, state == TARGET_MET ? PAGE_GREEN : PAGE_RED), word,
-		    page_paint(page, PAGE_PLAIN));
+		    page_paint(page, target_state(v->target) == TARGET_MET ? PAGE_GREEN : PAGE_RED),
+		    word, page_paint(page, PAGE_PLAIN));
 	say(sentence, sizeof(sentence), ".");
 	doubts_of(&doubts, page->file, p);
-	doubts_but(sentence, sizeof(sentence), &doubts, v->target && state != TARGET_UNKNOWN);
+	doubts_but(sentence, sizeof(sentence), &doubts, v->target && !isnan(v->target->found));
 	text_wrap(page->out, sentence, 0, 0);
 }
 

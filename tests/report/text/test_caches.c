@@ -191,7 +191,7 @@ static void test_json(void)
 	cJSON *to = cJSON_CreateObject(), *figures, *criteria;
 
 	fresh();
-	json_cache(to, &phase);
+	json_cache(to, &phase, false);
 	figures = cJSON_GetObjectItem(to, "mlperf_figures");
 	criteria = cJSON_GetObjectItem(to, "mlperf_criteria");
 	CU_ASSERT_EQUAL(cJSON_GetArraySize(figures), 6);
@@ -211,7 +211,7 @@ static void test_json(void)
 	cJSON_Delete(to);
 	to = cJSON_CreateObject();
 	known[HITS].role = ROLE_NONE;
-	json_cache(to, &phase);
+	json_cache(to, &phase, false);
 	CU_ASSERT_PTR_NULL(to->child);
 	cJSON_Delete(to);
 }
