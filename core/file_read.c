@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FILE_FIRST_BYTES = 64 << 10 };
@@ -35,6 +36,16 @@ int file_open(const char *path)
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
+}
+
+int file_refuse_pipe(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISFIFO(st.st_mode))
+		return 0;
+	return err_set(err, -ESPIPE,
+		       "is a pipe, and it is read more than once; write it into a file before");
 }
 
 int file_read(const char *path, size_t max, char **text, size_t *length, struct err *err)

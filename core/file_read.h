@@ -16,4 +16,9 @@ int file_read(const char *path, size_t max, char **text, size_t *length, struct 
  * it reads as empty. Returns the descriptor, which the caller closes, or a negative errno. */
 int file_open(const char *path);
 
+/* Refuses a pipe, for a file that is read more than once: by each rank, or again from its beginning. One
+ * reader takes from a pipe what the others lack. What is not there is not refused. Returns 0, or -ESPIPE
+ * with a sentence that does not name the path. */
+int file_refuse_pipe(const char *path, struct err *err);
+
 #endif

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "core/file_read.h"
 #include "core/text_writer.h"
 #include "tests/test_folder.h"
 #include "tests/unit.h"
@@ -263,6 +264,9 @@ static void test_errors(void)
 	CU_ASSERT_EQUAL_FATAL(line_reader_open(&r, at("fifo"), &err), 0);
 	CU_ASSERT_EQUAL(line_reader_next(r, &line, &length, &err), 0);
 	line_reader_close(r);
+	CU_ASSERT_EQUAL(file_refuse_pipe(at("fifo"), &err), -ESPIPE);
+	CU_ASSERT_EQUAL(file_refuse_pipe(at("absent"), &err), 0);
+	CU_ASSERT_EQUAL(file_refuse_pipe("/dev/null", &err), 0);
 	write_lines("there", 1);
 	CU_ASSERT_EQUAL(text_writer_open(&w, at("there"), false, &err), -EEXIST);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "there exists; name another, or say --force"));

@@ -9,6 +9,7 @@ import email.utils
 import glob
 import hashlib
 import http.server
+import itertools
 import json
 import os
 import pty
@@ -155,18 +156,38 @@ def test_limit_of_time():
 
 
 def test_traces():
-    """Reading a trace that never ends, or whose other end never comes."""
+    """Reading a trace that never ends."""
     with Folder() as folder:
-        os.mkfifo(folder + "/fifo.csv")
-        for trace in ("/dev/zero", "fifo.csv"):
-            process = start(2, "replay", trace, "--store", f"file://{folder}/data", *GRACE, cwd=folder)
-            # The second thread is the one that signals come to.
-            until(lambda: sum(len(os.listdir(f"/proc/{pid}/task")) > 1 for pid in ranks_of(process).values()) == 2, process)
-            time.sleep(0.2)
-            began = time.monotonic()
-            process.send_signal(signal.SIGTERM)
-            r = finish(process, began, 100)
-            check(r.rc in (1, 2) + INTERRUPTED, f"{r}")
+        process = start(2, "replay", "/dev/zero", "--store", f"file://{folder}/data", *GRACE, cwd=folder)
+        # The second thread is the one that signals come to.
+        until(lambda: sum(len(os.listdir(f"/proc/{pid}/task")) > 1 for pid in ranks_of(process).values()) == 2, process)
+        time.sleep(0.2)
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        r = finish(process, began, 100)
+        check(r.rc in (1, 2) + INTERRUPTED, f"{r}")
+
+
+def test_pipes():
+    """What every rank reads, or what is read again, cannot come from a pipe, whoever writes into it, and however little: this is
+    said before anything runs."""
+    model = {"layers": 1, "hidden": 64, "heads": 1, "kv_heads": 1, "head_dim": 64}
+    kinds = {"/phases/1/replay/trace": ({}, {"replay": {"trace": "PIPE"}}),
+             "/phases/1/kvcache/arrivals/file": ({}, {"kvcache": {"model": model, "tiers": [{"kind": "cpu", "capacity": "8 MiB"}],
+                                                                  "arrivals": {"file": "PIPE"}}}),
+             "/dataset/list": ({"dataset": {"format": "raw", "sample_bytes": 4096, "files": 4, "list": "PIPE"}}, {"train": {"batch": 1}})}
+    for (where, (more, phase)), ranks, written in itertools.product(kinds.items(), (1, 3), (False, True)):
+        with Folder() as folder, contextlib.ExitStack() as stack:
+            pipe = f"{folder}/pipe.csv"
+            os.mkfifo(pipe)
+            if written:  # its other end is open, and nothing comes
+                stack.callback(os.close, os.open(pipe, os.O_RDWR))
+            job = {"stores": {"d": {"uri": f"file://{folder}/data"}}, **more, "phases": [{"io": {**IO, "operation": "write"}}, phase]}
+            write_job(folder, json.loads(json.dumps(job).replace("PIPE", pipe)))
+            r = mpi(ranks, "run", "job.json", "--ignore-space", cwd=folder)
+            check(r.rc == 2 and f"haul: job.json: {where}" in r.err and f"{pipe}: is a pipe, and it is read more than once" in r.err,
+                  f"{where}, {ranks} ranks: {r}")
+            check(not os.path.exists(f"{folder}/data") and not os.path.exists(f"{folder}/results.h5"), f"{os.listdir(folder)}")
 
 
 TWO_PHASES = {"name": "ends", "stall_limit": "0.5 s", "stores": {"d": {"uri": "null://d"}},

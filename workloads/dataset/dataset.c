@@ -11,6 +11,7 @@
 #include "core/content/fill.h"
 #include "core/content/fnv.h"
 #include "core/content/random.h"
+#include "core/file_read.h"
 #include "core/key.h"
 #include "core/numbers.h"
 #include "core/option/option.h"
@@ -99,12 +100,13 @@ static int dataset_check_given_names(const struct dataset *d, const char *path, 
 			       "%s/subfolders: \"%s\" says all of a name; a template has "
 			       "{i%%%" PRIu64 "} for it",
 			       path, key, o->subfolders);
-	if (d->naming == NAMING_LIST)
-		return strcmp(o->names, ready_names[NAMING_HAUL]) == 0
-			       ? 0
-			       : err_set(err, -EINVAL,
-					 "%s/list: \"names\" gives names too; leave one of them out",
-					 path);
+	if (d->naming == NAMING_LIST && strcmp(o->names, ready_names[NAMING_HAUL]) != 0)
+		return err_set(err, -EINVAL,
+			       "%s/list: \"names\" gives names too; leave one of them out", path);
+	if (d->naming == NAMING_LIST) {
+		rc = file_refuse_pipe(o->list, err);
+		return rc < 0 ? err_wrap(err, rc, "%s/list: %s", path, o->list) : 0;
+	}
 	if (!strchr(o->names, '{'))
 		return err_set(
 			err, -EINVAL,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/file_read.h"
 #include "core/json.h"
 #include "core/key.h"
 #include "core/utf8.h"
@@ -113,6 +114,9 @@ int replay_check(const struct job *job, const struct job_phase *phase, uint32_t 
 			       o->gpu   ? "gpu"
 			       : o->cpu ? "cpu"
 					: "storage");
+	rc = file_refuse_pipe(o->trace, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s/trace: %s", phase->path, o->trace);
 	rc = key_check(o->folder, err);
 	return rc < 0 ? err_wrap(err, rc, "%s/folder", phase->path) : 0;
 }

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/file_read.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
+#include "core/uri.h"
 #include "workloads/model/kv_model.h"
 
 enum { SOURCE_PATH_BYTES = 256, SOURCE_CONTEXT = 16384 };
@@ -250,6 +252,8 @@ static int source_check_arrivals(const struct kv_source_options *o, const char *
 				 struct err *err)
 {
 	const struct kv_arrivals_options *a = &o->arrivals;
+	char file[URI_BYTES];
+	int rc;
 
 	if (a->file[0] && o->template_count)
 		return err_set(err, -EINVAL,
@@ -258,7 +262,10 @@ static int source_check_arrivals(const struct kv_source_options *o, const char *
 	if (!a->file[0] && (a->speed < 1 || a->speed > 1 || a->from_ns || a->window_ns ||
 			    a->rate > 0 || a->conversations || a->cycles != 1))
 		return err_set(err, -EINVAL, "%s/arrivals/file: is missing", path);
-	return 0;
+	if (!a->file[0] || uri_expand(a->file, NULL, file, NULL) < 0)
+		return 0;
+	rc = file_refuse_pipe(file, err);
+	return rc < 0 ? err_wrap(err, rc, "%s/arrivals/file: %s", path, file) : 0;
 }
 
 int kv_source_check(struct kv_source_options *o, const char *path, struct err *err)
