@@ -59,6 +59,9 @@ class Bucket:
     def uploads(self):
         return self.client.list_multipart_uploads(Bucket="checkpoints").get("Uploads", [])
 
+    def begin(self, key):
+        return self.client.create_multipart_upload(Bucket="checkpoints", Key=key)["UploadId"]
+
     def parts(self, name):
         """Parts of which the object was made."""
         etag = self.client.head_object(Bucket="checkpoints", Key=f"x/checkpoints/{name}")["ETag"].strip('"')
@@ -138,7 +141,7 @@ def killed(s3, process):
 def test_killed():
     """Ranks are killed while they upload the second checkpoint. Its objects are there with all their bytes or not at all, its
     marker does not say that it is whole, and a reader refuses it but reads the first one. Of 4 ranks each writes 2 parts.
-    `haul clean` drops what they had uploaded, but not what somebody else uploads beside it."""
+    The next run drops what they had uploaded, and `haul clean` does, but not what somebody else uploads beside it."""
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         s3 = Bucket(rgw, folder)
         for part, layout in KILLS if FULL else ((11, "rank"), (12, "shared")):
@@ -155,12 +158,18 @@ def test_killed():
             r, _ = s3.run(4, {**what, "operation": "read"}, rc=1)
             check("000001/: this checkpoint is not whole" in r.err, f"{case}: {r}")
             s3.run(4, {**what, "count": 1, "operation": "read", "verify": "full"})
+            others = [s3.begin(f"x/checkpoints/{key}") for key in ("000001/other.bin", "mine", "000007/__0_0.distcp")]
+            # The next run comes no further than the first one.
+            r, _ = s3.run(4, {**what, "count": 1, "operation": "write"})
+            check(sorted(others) == sorted(u["UploadId"] for u in s3.uploads()), f"{case}: {s3.uploads()} are left: {r}")
+            said = f"dropped {len(uploads)} unfinished upload{'s' * (len(uploads) > 1)} of a run that ended early in s3://"
+            check(said in r.err and "checkpoints/000001" in r.err, f"{case}: {said}: {r}")
+            again = [s3.begin(u["Key"]) for u in uploads]
             s3.job({**what, "operation": "write"})
-            other = {"Bucket": "checkpoints", "Key": "x/checkpoints/000001/other.bin"}
-            other["UploadId"] = s3.client.create_multipart_upload(**other)["UploadId"]
             s3.clean()
-            check([u["UploadId"] for u in s3.uploads()] == [other["UploadId"]], f"{case}: {s3.uploads()} are left")
-            s3.client.abort_multipart_upload(**other)
+            check(again and sorted(others) == sorted(u["UploadId"] for u in s3.uploads()), f"{case}: {s3.uploads()} are left")
+            for u in s3.uploads():
+                s3.client.abort_multipart_upload(Bucket="checkpoints", Key=u["Key"], UploadId=u["UploadId"])
 
 
 @long

@@ -404,6 +404,10 @@ uint64_t checkpoint_restored_by(const struct checkpoint_options *o,
 
 int checkpoint_clean_use(struct phase_context *ctx, const struct checkpoint_use *use,
 			 struct clean_counts *counts, struct err *err);
+/* For who has the lock of the folder: drops the uploads that runs which ended early have left of its checkpoints, whichever those had
+ * come to, and says how many. Collective; q is used by rank 0. Where the store does not list uploads, nothing is done. */
+void checkpoint_drop_uploads(struct queue *q, struct group *g, const char *folder);
+
 /* The same for all phases "checkpoint" of the job. */
 int checkpoint_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 

@@ -10,6 +10,7 @@
 #include "workloads/checkpoint/marker.h"
 #include "workloads/common/clean.h"
 #include "workloads/common/description.h"
+#include "workloads/common/open_uploads.h"
 
 /* One checkpoint, as its marker says. Files are numbered through all ranks that wrote it. */
 struct checkpoint_cleaned {
@@ -79,6 +80,15 @@ static bool checkpoint_cleaned_made(const void *argument, uint64_t i, uint64_t b
 		(bytes < size && checkpoint_has_state_dict(&c->marker.shape) && !f.metadata));
 }
 
+/* Counts the files of each rank. Returns false where there is no memory; else the caller frees first. */
+static bool checkpoint_cleaned_number(struct checkpoint_cleaned *c)
+{
+	c->first = calloc(c->marker.ranks + 1, sizeof(*c->first));
+	for (uint64_t rank = 0; c->first && rank < c->marker.ranks; rank++)
+		c->first[rank + 1] = c->first[rank] + checkpoint_cleaned_count(c, rank);
+	return c->first != NULL;
+}
+
 static int checkpoint_cleaned_files(struct checkpoint_cleaned *c, struct clean *clean,
 				    struct err *err)
 {
@@ -93,11 +103,8 @@ static int checkpoint_cleaned_files(struct checkpoint_cleaned *c, struct clean *
 	/* Without the slash at its end. */
 	marker_folder(c->folder, c->number, folder);
 	folder[strlen(folder) - 1] = '\0';
-	c->first = calloc(c->marker.ranks + 1, sizeof(*c->first));
-	if (!c->first)
+	if (!checkpoint_cleaned_number(c))
 		return err_set(err, -ENOMEM, "no memory for the files of a checkpoint");
-	for (uint64_t rank = 0; rank < c->marker.ranks; rank++)
-		c->first[rank + 1] = c->first[rank] + checkpoint_cleaned_count(c, rank);
 	objects.count = c->first[c->marker.ranks];
 	rc = clean_objects(clean, &objects, err);
 	free(c->first);
@@ -185,7 +192,7 @@ struct checkpoint_numbers {
 	uint64_t count, room;
 };
 
-/* "000012/" of a folder, which is 12. Returns false where it is another name. */
+/* "000012/" of a folder, or what a name begins with, which is 12. Returns false where it is another name. */
 static bool checkpoint_number_of(const char *name, uint64_t *number)
 {
 	char folder[OBJECT_KEY_BYTES], *end;
@@ -195,7 +202,7 @@ static bool checkpoint_number_of(const char *name, uint64_t *number)
 		return false;
 	*number = strtoull(name, &end, 10);
 	marker_folder("", *number, folder);
-	return errno == 0 && strcmp(end, "/") == 0 && strcmp(folder, name) == 0;
+	return errno == 0 && *end == '/' && strncmp(folder, name, strlen(folder)) == 0;
 }
 
 static int checkpoint_number_listed(struct request *req, const char *name, uint64_t size)
@@ -204,7 +211,7 @@ static int checkpoint_number_listed(struct request *req, const char *name, uint6
 	uint64_t number, *more;
 
 	(void)size;
-	if (!checkpoint_number_of(name, &number))
+	if (!checkpoint_number_of(name, &number) || strchr(name, '/')[1])
 		return 0;
 	if (n->count == n->room) {
 		more = realloc(n->items, (2 * n->room + 64) * sizeof(*more));
@@ -294,6 +301,48 @@ static int checkpoint_clean_all(struct clean *clean, void *options, struct err *
 	rc = rc == 0 ? clean_end(clean, err) : rc;
 	place_give(&place);
 	return rc;
+}
+
+/* Of one checkpoint, unless it is whole: then they are of somebody else. */
+static void checkpoint_drop_uploads_of(struct queue *q, const char *folder, uint64_t number)
+{
+	struct checkpoint_cleaned c = {.folder = folder, .number = number};
+	char key[OBJECT_KEY_BYTES];
+	struct err none = {0};
+
+	if (marker_load(&c.marker, q, folder, number, &none) < 0 || c.marker.whole ||
+	    c.marker.version != MARKER_LAYOUT || !checkpoint_cleaned_number(&c))
+		return;
+	marker_folder(folder, number, key);
+	key[strlen(key) - 1] = '\0';
+	open_uploads_drop_left(q, key, c.first[c.marker.ranks], checkpoint_cleaned_key, &c);
+	free(c.first);
+}
+
+void checkpoint_drop_uploads(struct queue *q, struct group *g, const char *folder)
+{
+	size_t skip = folder[0] ? strlen(folder) + 1 : 0;
+	uint64_t number, last = UINT64_MAX;
+	struct checkpoint_numbers n = {.items = NULL};
+	struct open_uploads u = {0};
+	struct err none = {0};
+
+	if (!store_can(q->channel.store, BACKEND_UPLOADS))
+		return;
+	/* Each has its marker before its first upload: a new folder's uploads need not be asked for. */
+	if (g->rank == 0)
+		checkpoint_numbers_list(&n, q, folder, &none);
+	free(n.items);
+	if (group_broadcast(g, &n.count, sizeof(n.count)) < 0 || !n.count)
+		return;
+	if (open_uploads_find(&u, q, g, folder, &none) == 0 && g->rank == 0)
+		for (uint64_t i = 0; i < u.count; i++) {
+			if (!checkpoint_number_of(u.keys[i] + skip, &number) || number == last)
+				continue;
+			checkpoint_drop_uploads_of(q, folder, number);
+			last = number;
+		}
+	open_uploads_free(&u);
 }
 
 int checkpoint_clean_use(struct phase_context *ctx, const struct checkpoint_use *use,

@@ -198,6 +198,8 @@ int checkpoint_open(struct checkpoint_run *r, struct err *err)
 		return rc;
 	rc = checkpoint_open_crew(r, err);
 	rc = group_agree(ctx->group, rc, err);
+	if (rc == 0 && r->keeps && checkpoint_writes(o))
+		checkpoint_drop_uploads(&r->side, ctx->group, o->folder);
 	if (rc == 0)
 		rc = shift_rank(checkpoint_reads(o) ? (enum shift)o->shift : SHIFT_NONE, ctx->place,
 				ctx->group, &r->read_rank);
