@@ -252,6 +252,9 @@ struct workload {
 	/* Whether a phase with these options leaves all data as it finds them, so that it can be
 	 * repeated without what made them. NULL: none does, or generating phases make them. */
 	bool (*leaves)(const struct job_phase *phase);
+	/* Whether it makes what phases of its folder read, such as an index: see series_makes_once. NULL:
+	 * none does. */
+	bool (*builds)(const struct job_phase *phase);
 	enum purpose purpose;
 	bool generating; /* `haul generate` runs it */
 	bool snapshots;  /* its phases can be published while they run (common/snapshot.h) */

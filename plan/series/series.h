@@ -10,6 +10,7 @@
 
 #include "core/arena.h"
 #include "core/job/job.h"
+#include "plan/phase_filter.h"
 #include "plan/search/question.h"
 
 enum { SERIES_SWEEPS_MAX = 8, SERIES_RUNS_MAX = JOB_RUNS_MAX };
@@ -102,8 +103,14 @@ enum generated_before {
 	MADE_OTHER /* an earlier run made another data set in this place */
 };
 
-/* Reports what earlier runs have made of the data set that the phase generates, and records that
- * this run makes it. A store that keeps no content holds no data set: there only the same phase
+/* Whether what a phase makes is made once in a series, since its later runs find it: generating phases
+ * make data sets; others build what all other phases of their folder that run leave as it is, and one
+ * reads at least. Where nothing reads it, each run builds it. */
+bool series_makes_once(const struct job *job, const struct job_phase *phase,
+		       const struct phase_filter *filter);
+
+/* Reports what earlier runs have made of what such a phase makes, and records that
+ * this run makes it; what is built replaces what was there. A store that keeps no content holds no data set: there only the same phase
  * counts as the same. */
 int generated_phase(struct generated_registry *m, const struct job *job,
 		    const struct job_phase *phase, uint32_t run, enum generated_before *before,

@@ -61,7 +61,7 @@ static int words_publish(struct last_words *l, struct phase_run *p, struct err *
 	phase_describe(p, &t, &why, &phase.record);
 	utf8_copy(phase.record.error, sizeof(phase.record.error), l->sentence);
 	run->published = (uint32_t)results_next(run->results);
-	return phase_publish(run, p->workload, &phase, p, err);
+	return phase_publish(run, p->ctx.phase, &phase, p, err);
 }
 
 void run_last_words(void *argument, enum stop_reason reason, const char *sentence)

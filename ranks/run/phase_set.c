@@ -416,8 +416,7 @@ static int set_publish(struct set_run *t, uint32_t i, const struct set_outcome *
 	if (t->apart)
 		rc = group_agree(t->run->world, rc, err);
 	if (rc == 0)
-		rc = phase_publish(t->run, phase->section->owner, &published,
-				   i == t->mine ? &t->p : NULL, err);
+		rc = phase_publish(t->run, phase, &published, i == t->mine ? &t->p : NULL, err);
 	if (absent.schema)
 		tally_free(&absent);
 	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;

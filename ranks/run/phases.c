@@ -35,18 +35,17 @@ static bool phase_turn(const struct run *run, const struct job_phase *phase)
 	return before ? run->at.run == 1 && !s->ending : s->ending;
 }
 
-/* A generating phase has nothing to do where an earlier run of the series has made its data. */
+/* What is made once has nothing to do where an earlier run of the series has made it. */
 static int phase_left(struct run *run, const struct run_options *options,
 		      const struct job_phase *phase, bool *left, struct err *err)
 {
-	const struct workload *workload = phase->section->owner;
 	enum generated_before before = MADE_NOT;
 	int rc = 0;
 
 	/* What does not run makes nothing: only then is it asked what was made. */
 	*left = run_wants(options, phase) && phase_turn(run, phase) &&
 		phase_filter_wants(&run->driver->now, phase);
-	if (*left && workload->generating)
+	if (*left && series_makes_once(&run->job, phase, &options->filter))
 		rc = generated_phase(&run->generated, &run->job, phase, run->at.run, &before, err);
 	*left = *left && before != MADE_SAME;
 	return group_agree(run->world, rc, err);

@@ -10,6 +10,8 @@
 
 #include "core/utf8.h"
 #include "plan/plan.h"
+#include "ranks/run/driver.h"
+#include "ranks/run/run.h"
 #include "ranks/run/state.h"
 
 uint64_t run_write_limit_ns(uint64_t bytes)
@@ -143,6 +145,13 @@ void phase_describe(const struct phase_run *p, const struct tally *t, const stru
 	describe_any(p, t, r);
 	r->finished_ns = p->finished_ns;
 	utf8_copy(r->message, sizeof(r->message), p->ctx.message);
+	if (series_runs(&p->run->series) > 1 && !p->workload->generating &&
+	    series_makes_once(&p->run->job, p->ctx.phase, &p->run->driver->options->filter)) {
+		size_t n = strlen(r->message);
+
+		snprintf(r->message + n, sizeof(r->message) - n,
+			 "%smade once: all runs of the series read it", n ? "; " : "");
+	}
 	utf8_copy(r->proof, sizeof(r->proof), p->ctx.proof.word);
 	if (r->proof[0]) {
 		utf8_copy(r->proof_claim, sizeof(r->proof_claim),
@@ -185,15 +194,14 @@ static int publish_part(struct run *run, struct phase_part *part,
 	return results_publish(run->results, &phase, err);
 }
 
-int phase_publish(struct run *run, const struct workload *workload, struct results_phase *phase,
+int phase_publish(struct run *run, const struct job_phase *of, struct results_phase *phase,
 		  struct phase_run *p, struct err *err)
 {
 	int rc;
 
 	results_set_run(phase, &run->at);
-	/* A phase that makes data runs once per series, so it is never a warm-up, whichever run it
-	 * belongs to. */
-	if (workload->generating)
+	/* What runs once per series is never a warm-up, whichever run it belongs to. */
+	if (series_makes_once(&run->job, of, &run->driver->options->filter))
 		phase->record.warmup = 0;
 	phase->record.number = run->published;
 	run->published += !phase->running;
@@ -225,7 +233,7 @@ void phase_publish_running(void *phase_run, struct tally *so_far)
 	describe_any(p, so_far, &phase.record);
 	utf8_copy(phase.record.status, sizeof(phase.record.status), "running");
 	phase.record.finished_ns = phase_utc_ns(p);
-	rc = phase_publish(run, p->workload, &phase, p, &err);
+	rc = phase_publish(run, p->ctx.phase, &phase, p, &err);
 	if (rc < 0 && run->world->rank == 0)
 		log_say(&run->log, LOG_WARNING, "%s goes on, but could not be published now: %s",
 			p->ctx.phase->name, err.text);

@@ -13,7 +13,7 @@ void phase_describe(const struct phase_run *p, const struct tally *t, const stru
 /* Publishes a described phase, then the parts of p (NULL: this rank has none of it). running: it
  * goes on, has no parts yet, and its next publication replaces this one. Collective over all ranks
  * of the run. */
-int phase_publish(struct run *run, const struct workload *workload, struct results_phase *phase,
+int phase_publish(struct run *run, const struct job_phase *of, struct results_phase *phase,
 		  struct phase_run *p, struct err *err);
 
 /* phase_context.publish: publishes the phase while it runs, as "running". If that fails, rank 0

@@ -8,7 +8,6 @@
 #include "ranks/run/driver.h"
 #include "ranks/run/run.h"
 #include "results-schema/results_read.h"
-#include "workloads/workload.h"
 
 static bool phase_ended(const struct results_file *f, uint64_t run, const char *name)
 {
@@ -22,16 +21,15 @@ static bool phase_ended(const struct results_file *f, uint64_t run, const char *
 	return false;
 }
 
-/* The last run of the file is whole only if it has all phases. Data are made once in a series. */
+/* The last run of the file is whole only if it has all phases. Some of them run once in a series. */
 static bool run_whole(const struct run *run, const struct run_options *options,
 		      const struct results_file *f, uint64_t n)
 {
 	for (uint32_t i = 0; i < run->job.phase_count; i++) {
 		const struct job_phase *phase = &run->job.phases[i];
-		const struct workload *w = phase->section->owner;
 
-		if (run_wants(options, phase) && !(w->generating && n > 1) &&
-		    !phase_ended(f, n, phase->name))
+		if (run_wants(options, phase) && !phase_ended(f, n, phase->name) &&
+		    (n == 1 || !series_makes_once(&run->job, phase, &options->filter)))
 			return false;
 	}
 	return true;

@@ -50,7 +50,7 @@ static int driver_change(struct run *run, const struct run_options *options, str
 		err);
 }
 
-/* What the generating phases of a kept run have made is there, where their store keeps it. */
+/* What a kept run has made is there, where its store keeps it. */
 static int driver_made(struct run *run, const struct run_options *options, uint32_t n,
 		       struct err *err)
 {
@@ -68,9 +68,9 @@ static int driver_made(struct run *run, const struct run_options *options, uint3
 		rc = driver_change(run, options, err);
 	for (uint32_t i = 0; rc == 0 && i < run->job.phase_count; i++) {
 		const struct job_phase *phase = &run->job.phases[i];
-		const struct workload *w = phase->section->owner;
 
-		if (!w->generating || !run_wants(options, phase) ||
+		if (!run_wants(options, phase) ||
+		    !series_makes_once(&run->job, phase, &options->filter) ||
 		    plan_phase_stores(&run->job, phase, run->world->size, stores, &count, err) <
 			    0 ||
 		    !(((const struct backend_ops *)stores[0].store->section->owner)->capabilities &

@@ -6,8 +6,11 @@ import csv
 import glob
 import json
 import os
+import random
+import signal
 import struct
 import subprocess
+import time
 
 from haultest import *
 
@@ -346,6 +349,82 @@ def test_lists():
         check(all(len(set(offsets[i:i + 8])) == 8 for i in range(0, 80, 8)), "a list was read twice")
         p = report(f"{folder}/results.h5")["phases"][1]
         check(p["measures"]["rounds"] == 10, f"{p['measures']['rounds']}")
+
+
+KINDS = ({"index": "diskann"}, {"index": "aisaq"}, {"index": "hnsw", "degree": 8}, {"index": "spann"}, {"index": "ivf"})
+
+
+def ran(folder):
+    """The runs of each phase, and whether each was a warm-up."""
+    found = {}
+    for p in report(f"{folder}/results.h5")["phases"]:
+        check(p["status"] in ("done", "limit"), f"{p['name']}: {p['status']}")
+        found.setdefault(p["name"], []).append((p["run"], p["warmup"]))
+    return found
+
+
+def measured(*runs):
+    return [(n, False) for n in runs]
+
+
+def test_built_once():
+    """In a series an index is built once where all that its folder sees is read, of each kind; the later runs find it. It is built again where
+    another one was built in between, where searches change it, and where only the build is measured."""
+    for kind in some(KINDS, len(KINDS)):
+        build, find = {**kind, "operation": "build", "name": "build"}, {**kind, "operation": "search", "name": "find", "count": 20, "list": 10}
+        with Folder() as folder:
+            r = run(folder, index_job(folder, build, find, {**find, "name": "more"}), 2, "--warmup", 1, "--repeat", 2)
+            check(r.rc == 0, f"{kind}: {r}")
+            every = [(1, True), (2, False), (3, False)]
+            check(ran(folder) == {"build": measured(1), "find": every, "more": every}, f"{kind}: {ran(folder)}")
+            text = " ".join(alone("report", "results.h5", cwd=folder).out.split())
+            check("build: made once: all runs of the series read it" in text, text)
+            series = {s["phase"]: s["repeats"] for s in report(f"{folder}/results.h5")["series"]}
+            check(series == {"build": 1, "find": 2, "more": 2}, f"{kind}: {series}")
+            # As many values of an option of the build are as many indexes; in turn, each replaces the one before.
+            for words, runs in ((("--interleave",), (1, 2, 3, 4)), ((), (1, 3))):
+                r = run(folder, index_job(folder, build, {**find, "verify": "full"}), 2, "--repeat", 2, "--sweep", "build.threads=1,2", *words)
+                check(r.rc == 0 and ran(folder) == {"build": measured(*runs), "find": measured(1, 2, 3, 4)}, f"{kind}, {words}: {r}, {ran(folder)}")
+            r = run(folder, index_job(folder, build, find), 2, "--repeat", 2, "--sweep", "find.threads=1,2")
+            check(r.rc == 0 and ran(folder) == {"build": measured(1), "find": measured(1, 2, 3, 4)}, f"{kind}: {r}, {ran(folder)}")
+            r = run(folder, index_job(folder, build, find), 2, "--find", "find.threads=1..2", "--until", "find.rate >= 0.001")
+            found = ran(folder)
+            check(r.rc == 0 and [n for n, _ in found["build"]] == [1] and len(found["find"]) >= 2, f"{kind}: {r}, {found}")
+            for words in (("--only", "build"), ("--skip", "find")):
+                r = run(folder, index_job(folder, build, find), 2, "--repeat", 2, *words)
+                check(r.rc == 0 and ran(folder) == {"build": measured(1, 2)}, f"{kind}: {r}, {ran(folder)}")
+    with Folder() as folder:
+        # A search that inserts, a second build and what else writes into the folder.
+        build, find = {**BUILD, "name": "build"}, {**search(verify="none", count=20), "name": "find"}
+        for other in ({**find, "name": "other", "inserts": 100, "deletes": 100, "seconds": 0.2, "count": 0}, {**BUILD, "name": "other"}):
+            r = run(folder, index_job(folder, build, find, other), 1, "--repeat", 2)
+            check(r.rc == 0 and ran(folder) == dict.fromkeys(("build", "find", "other"), measured(1, 2)), f"{other}: {r}, {ran(folder)}")
+        job = index_job(folder, build, find, {**build, "name": "b", "folder": "b"}, {**find, "name": "f", "folder": "b"})
+        r = run(folder, job, 1, "--repeat", 2)
+        check(r.rc == 0 and ran(folder) == {"build": measured(1), "find": measured(1, 2), "b": measured(1), "f": measured(1, 2)}, f"{r}, {ran(folder)}")
+
+
+def test_built_once_resumed():
+    """A series that is interrupted at a drawn moment and gone on with has the runs of one that was not, and builds once."""
+    build, find = {**BUILD, "name": "build"}, {**search(verify="none", count=0, seconds=0.3), "name": "find"}
+    words = ("run", "job.json", "--warmup", 1, "--repeat", 3, "--results", "results.h5", "--resume", "--quiet")
+    for how in some((signal.SIGTERM, signal.SIGKILL), 2):
+        with Folder() as folder:
+            write_job(folder, index_job(folder, build, find))
+            process = start(2, *words, cwd=folder, start_new_session=True)
+            time.sleep(random.uniform(0.5, 2))
+            if how == signal.SIGKILL:
+                kill_run(process, folder)
+            else:
+                process.send_signal(how)
+                finish(process, time.monotonic())
+            kept = [(p["name"], p["run"]) for p in report(f"{folder}/results.h5")["phases"]] if os.path.exists(f"{folder}/results.h5") else []
+            index = f"{folder}/data/vectors/{INDEX}"
+            before = os.stat(index).st_mtime_ns if os.path.exists(index) else None
+            r = mpi(2, *words, cwd=folder)
+            check(r.rc == 0, f"{how}, {kept}: {r}")
+            check(ran(folder) == {"build": measured(1), "find": [(1, True), (2, False), (3, False), (4, False)]}, f"{how}, {kept}: {ran(folder)}")
+            check(("find", 2) not in kept or os.stat(index).st_mtime_ns == before, f"{how}, {kept}: the index was built again")
 
 
 if __name__ == "__main__":

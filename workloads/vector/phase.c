@@ -552,6 +552,19 @@ static void vector_phase_say(void *run)
 		mode->say(p);
 }
 
+static bool vector_leaves(const struct job_phase *phase)
+{
+	const struct vector_options *o = phase->options;
+
+	return o->operation == VECTOR_SEARCH ? !vector_changes(o)
+					     : o->operation == VECTOR_LOAD && !o->to[0];
+}
+
+static bool vector_builds(const struct job_phase *phase)
+{
+	return ((const struct vector_options *)phase->options)->operation == VECTOR_BUILD;
+}
+
 const struct workload vector_workload = {
 	.section = SECTION_DECIDED(
 		vector,
@@ -559,6 +572,8 @@ const struct workload vector_workload = {
 		vector_targets, vector_complete, vector_options_table),
 	.schema = &vector_schema,
 	.purpose = PURPOSE_SEARCH,
+	.leaves = vector_leaves,
+	.builds = vector_builds,
 	.snapshots = true,
 	.stores = vector_stores,
 	.check = vector_check,
