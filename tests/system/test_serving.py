@@ -214,6 +214,66 @@ def test_fetch_bytes():
         print(f"{late_ms} ms: {' '.join(f'{share:.1f}' for share in found)}")
 
 
+def waits_of(due, service, room=1 << 62):
+    """Lindley: how long each request waits that arrives at those times at a server that takes so long, and how many are turned
+    away because `room` of them wait already."""
+    starts, waits, away, free, head = [], [], 0, 0, 0
+    for at in due:
+        while head < len(starts) and starts[head] <= at:
+            head += 1
+        if len(starts) - head >= room:
+            away += 1
+            continue
+        starts.append(max(at, free))
+        waits.append(starts[-1] - at)
+        free = starts[-1] + service
+    return waits, away
+
+
+def served_alone(folder, due, service, room):
+    """Measures of a server of one prompt at a time: each of the trace is one block, which is there from the first one on."""
+    with open(f"{folder}/t.jsonl", "w", encoding="utf-8") as stream:
+        for at in due:
+            print(json.dumps({"chat_id": 1, "parent_chat_id": -1, "timestamp": round(at, 6), "type": "text", "turn": 1,
+                              "input_length": 16, "output_length": 1, "hash_ids": [1]}), file=stream)
+    job = job_of(folder, "haul", {"layers": 1, "hidden": 64, "heads": 1, "kv_heads": 1, "head_dim": 64}, 16, requests=0, threads=1,
+                 served=1, duration="600 s", arrivals={"file": f"{folder}/t.jsonl"}, serving={"block_tokens": 16, "queue": room})
+    for unused in ("users", "templates", "conversation", "prefix"):
+        del job["phases"][0]["kvcache"][unused]
+    job["stores"]["c"] = {"uri": "sim://s", "rank_bandwidth": f"{16 * 256 / service:.0f} B/s"}
+    write_job(folder, job)
+    r = alone("run", "job.json", "--results", "results.h5", "--force", cwd=folder)
+    check(r.rc == 0, f"{r}")
+    return report(f"{folder}/results.h5")["phases"][0]["measures"]
+
+
+@matrix
+def test_open_arrivals():
+    """Prompts that arrive at random at a store that takes a constant time wait as Lindley's recursion says from the recorded times; that
+    this is M/D/1's waiting, the unit test of serving says over more of them. Waiting counts from when a prompt was due, so it is not
+    less, and those that find the queue full are counted. Other load of the machine makes it more, for which only the full form looks.
+    There are three attempts."""
+    service = 0.1 if FULL else 0.03
+    for rho, room, count in ((0.5, 0, 300), (0.9, 0, 500), (1.1, 20, 300)) if FULL else ((1.2, 0, 40), (1.2, 3, 40)):
+        for _ in range(3):
+            due, at = [0], 20 * service
+            for _ in range(count):
+                due.append(at)
+                at += random.expovariate(rho / service)
+            with Folder() as folder:
+                of = served_alone(folder, due, service, room)
+            check(of["offered"] == len(due) == of["requests"] + of["turned_away"], of)
+            waits, away = waits_of(due, service, room or 1 << 62)
+            found, wanted = of["request_queue_ns"] / 1e9 / of["requests"], sum(waits) / len(waits)
+            # One more that is turned away spares others a wait.
+            least = found >= (0.8 if room else 0.95) * wanted and of["turned_away"] >= away - 1 - 0.05 * away
+            if least and (not FULL or found <= 1.05 * wanted and of["turned_away"] <= away + 1 + 0.05 * away):
+                break
+        else:
+            check(False, f"{rho}: {found} s, not {wanted}; {of['turned_away']} turned away, not {away}")
+        print(f"{rho}: {found * 1e3:.3f} ms, by Lindley {wanted * 1e3:.3f}; {of['turned_away']} turned away, by it {away}")
+
+
 def test_report():
     """The report of a server answers its question, has its own tables and none of MLPerf's; what was saved follows from the measures."""
     with Folder() as folder:
