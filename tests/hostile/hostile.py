@@ -11,9 +11,9 @@ Each run has two phases: "first", which ends soon, and "hostile", of a drawn kin
 follows from the seed, which is printed; when the machine comes to a moment does not.
 
 The stores: "file" works, "sim" and "delay" are slow (the latter with calls that take longer), and the others hang or fail: "fifo" is a
-file that never opens, "fuse" a file system that no longer answers, "hang" a call that does not return and "fault" one that
-fails, at its n-th time (preload_call_faults.c), "http" a server that says nothing, "dfs" the stand-in of libdfs. "results" is a store that
-works, and a call on the results file fails."""
+file that never opens, or one in the place of a marker or a trace, which is refused, "fuse" a file system that no longer answers, "hang" a
+call that does not return and "fault" one that fails, at its n-th time (preload_call_faults.c), "http" a server that says nothing, "dfs" the
+stand-in of libdfs. "results" is a store that works, and a call on the results file fails."""
 import argparse
 import collections
 import concurrent.futures
@@ -55,6 +55,8 @@ CALLS = ("open", "read", "write", "fsync", "rename", "close", "unlink", "stat", 
 READ_CALLS = ("open", "read", "close", "stat", "ring")
 WRITERS = ("generate", "checkpoint", "kvcache", "replay")  # the others read, on such a store
 ERRNOS = ("EIO", "ENOSPC", "EINTR", "EAGAIN", "ESTALE", "EDQUOT", "ENOMEM", "EACCES", "ENOENT", "short")
+# Files below the store whose place a FIFO takes, where a kind reads none of its data.
+MARKERS = {"generate": ".haul-manifest.json", "kvcache": ".haul-kvcache.json"}
 # Stores below a folder that the run before must have filled, because what happens to them happens in this run.
 FILLED = ("fifo", "fuse", "hang", "fault", "delay")
 MODEL = {"vocabulary": 64, "hidden": 32, "feed_forward": 96, "layers": 16, "heads": 4, "kv_heads": 2}
@@ -153,7 +155,7 @@ def job_of(draw, folder, server):
 def put_fifo(draw, folder):
     """Puts a FIFO in the place of one of the files."""
     data = f"{folder}/data"
-    victims = {"generate": f"{data}/.haul-manifest.json", "kvcache": f"{data}/kvcache/.haul-kvcache.json",
+    victims = {"generate": f"{data}/{MARKERS['generate']}", "kvcache": f"{data}/kvcache/{MARKERS['kvcache']}",
                "replay": f"{folder}/trace.csv"}
     victim = victims.get(draw.kind)
     if not victim:
@@ -247,7 +249,9 @@ def check_results(draw, folder, before, r):
     check(not lost, f"{lost} had ended, but there is {phases}: {r}")
     last = phases.get("hostile")
     fails = ("http", "fault", "results")
-    check(last in (None, "interrupted") or (last == "failed" and draw.store in fails), f"hostile is {last}: {r}")
+    # A FIFO in the place of a marker is not opened: the phase refuses it at once.
+    refused = draw.store == "fifo" and draw.kind in MARKERS and r.rc in (1, 2) and MARKERS[draw.kind] in r.err
+    check(last in (None, "interrupted") or (last == "failed" and (refused or draw.store in fails)), f"hostile is {last}: {r}")
     check(last or silent or draw.store == "results" or before.get("hostile") != "running",
           f"hostile ran, but there is {phases}: {r}")
     return last or "absent"
