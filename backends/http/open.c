@@ -12,6 +12,8 @@
 #include "backends/http/kept.h"
 #include "backends/http/native/transport.h"
 #include "core/clock.h"
+#include "core/log.h"
+#include "core/units.h"
 
 static int http_open_endpoints(struct store *store, struct http_store *http, struct err *err)
 {
@@ -129,7 +131,12 @@ int http_open(struct store *store, const struct dialect *dialect, struct err *er
 void http_close(struct store *store)
 {
 	struct http_store *http = store->state;
+	uint32_t left = http ? atomic_exchange(&http->uploads_left, 0) : 0;
+	char said[UNITS_COUNTED_BYTES];
 
+	if (left)
+		log_say(store->log, LOG_WARNING, "left %s in %s, which `haul clean` drops",
+			units_counted(said, left, "unfinished upload"), store->uri);
 	endpoints_close(store->endpoints);
 	store->endpoints = NULL;
 	if (http && !http_kept_give(store, http))

@@ -43,8 +43,22 @@ int uploads_open(struct http_channel *ch, uint32_t depth)
 	return 0;
 }
 
+/* A run that is told to end asks for no more, also not that an upload be dropped. */
+static uint32_t uploads_left(const struct http_channel *ch)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; ch->etags && i < ch->channel->depth; i++) {
+		const struct upload *u = &ch->uploads[i];
+
+		left += atomic_load(&u->used) && u->id[0] && !u->joined && !u->published;
+	}
+	return left;
+}
+
 void uploads_close(struct http_channel *ch)
 {
+	atomic_fetch_add(&ch->store->uploads_left, uploads_left(ch));
 	if (ch->etags)
 		munmap(ch->etags, ch->etag_bytes);
 	free(ch->uploads);

@@ -2,9 +2,11 @@
 """What runs that were killed have left on an object store: objects, and uploads that nobody will end. `haul clean` removes both,
 of each kind of phase, and nothing that haul does not describe."""
 import os
+import re
+import signal
 import time
 
-from haultest import Folder, alone, check, kill_run, mpi, start, write_job
+from haultest import FULL, Folder, alone, check, finish, kill_run, matrix, mpi, start, write_job
 from objects import CLEAN, io, main, servers
 
 MIB = 1 << 20
@@ -40,22 +42,26 @@ class Bucket:
     def keys(self):
         return [o["Key"] for o in self.client.list_objects_v2(Bucket=self.name).get("Contents", [])]
 
-    def killed(self, phase):
-        """Kills a run of the phase when uploads are open of which no part but the first three comes through."""
+    def ended(self, phase, *options, kill=True):
+        """Kills a run of the phase, or tells it to end, when uploads are open of which no part but the first three comes through."""
         before = len(self.uploads())
         with servers.Proxy(self.rgw.endpoint(), "delay:300@from=4@method=PUT@path=partNumber") as proxy:
             self.job([phase], proxy.endpoint())
-            process = start(2, "run", "job.json", "--force", cwd=self.folder, env=self.env, start_new_session=True)
+            process = start(2, "run", "job.json", "--force", *options, cwd=self.folder, env=self.env, start_new_session=True)
             while len(self.uploads()) == before and process.poll() is None:
                 time.sleep(0.02)
             check(process.poll() is None, "the run ended before it was killed")
-            kill_run(process, self.folder)
+            if kill:
+                return kill_run(process, self.folder)
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            return finish(process, began, 100)
 
 
 def check_clean(at):
     """The uploads that runs left open are dropped, and what others upload below the same prefix stays."""
     for phase in PHASES:
-        at.killed(phase)
+        at.ended(phase)
     left = at.uploads()
     kinds = {kind: sum(key.startswith(f"x/a/{kind}/") for key in left.values()) for kind in ("set", "whole", "shared")}
     check(sum(kinds.values()) == len(left) and all(kinds.values()), f"{left}")
@@ -79,7 +85,7 @@ def test_uploads_cannot_be_listed():
     """A store that does not list uploads, or does not let this user do it, is cleaned all the same, with a warning."""
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         at = Bucket(rgw, folder, "s3")
-        at.killed(PHASES[1])
+        at.ended(PHASES[1])
         left = at.uploads()
         with servers.Proxy(rgw.endpoint(), "huge:100@method=GET@path=uploads=") as proxy:
             at.job(PHASES[1:2], proxy.endpoint())
@@ -94,7 +100,7 @@ def test_next_run_drops_uploads():
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         at = Bucket(rgw, folder, "s3")
         for phase in PHASES + (build,):
-            at.killed(phase)
+            at.ended(phase)
             left = at.uploads()
             others = {at.begin(os.path.dirname(next(iter(left.values()))) + "/mine")}
             at.job([phase])
@@ -103,6 +109,23 @@ def test_next_run_drops_uploads():
             check(f"dropped {len(left)} unfinished upload" in r.err and "of a run that ended early" in r.err, f"{phase}: {left}: {r}")
             for upload, key in at.uploads().items():
                 at.client.abort_multipart_upload(Bucket=at.name, Key=key, UploadId=upload)
+
+
+@matrix
+def test_signal_names_uploads():
+    """A run that is told to end cannot drop what the store does not answer for any more: it says how many it leaves, and the next
+    one drops as many."""
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        at = Bucket(rgw, folder, "s3")
+        for phase in PHASES if FULL else PHASES[1:2]:
+            r = at.ended(phase, "--grace", "4 s", kill=False)
+            left = at.uploads()
+            named = [int(n) for n in re.findall(r"warning: left (\d+) unfinished uploads? in s3://by-s3/x, which `haul clean` drops", r.err)]
+            check(sum(named) == len(left), f"{phase}: {named}, {left}: {r}")
+            at.job([phase])
+            r = mpi(2, "run", "job.json", "--force", cwd=folder, env=at.env)
+            said = f"dropped {len(left)} unfinished upload" in r.err
+            check(r.rc == 0 and not at.uploads() and said == bool(left), f"{phase}: {left}, {at.uploads()}: {r}")
 
 
 def test_versions_that_stay():
