@@ -28,7 +28,7 @@ TOLD = {
     "run folders and published trees": ("cli/test_check.py", "test_run_folders"),
     "a number without a unit": ("cli/test_plan.py", "test_units_that_are_suspicious"),
     "the verdict stands first, and lines name their run": ("cli/test_check.py", "test_categories test_results"),
-    "an index is built once, and searched five times": ("cli/test_told.py", "test_an_index_is_built_once"),
+    "an index is built once, and searched five times": ("system/test_vector.py", "test_built_once test_built_once_resumed"),
     "of two numbers of files one wins": ("cli/test_plan.py", "test_two_numbers_of_files"),
     # Figures and claims about data
     "samples are counted, by size, or as planned": ("system/test_counted.py", "test_drawn_pairs test_by_size_and_as_planned test_the_same_everywhere"),
@@ -89,21 +89,6 @@ def fixtures(folder):
         with lzma.open(path) as packed, open(name, "wb") as out:
             out.write(packed.read())
         yield name
-
-
-def test_an_index_is_built_once():
-    """Searches are repeated on an index that a run before them has built, which is written once."""
-    index = {"vectors": 300, "dimension": 16, "degree": 8}
-    with tempfile.TemporaryDirectory() as folder:
-        with open(f"{folder}/job.json", "w", encoding="utf-8") as out:
-            json.dump({"stores": {"data": {"uri": f"file://{folder}/data"}}, "phases": [
-                {"vector": {"name": "build", "operation": "build", **index}},
-                {"vector": {"name": "search", "operation": "search", "count": 20, "list": 10, **index}}]}, out)
-        for words, phases in ((("--only", "build"), ["build"]), (("--only", "search", "--repeat", 3), ["search"] * 3)):
-            r = haul("run", f"{folder}/job.json", "--quiet", "--results", f"{folder}/{phases[0]}.h5", *words)
-            check(r.returncode == 0, r)
-            ran = json.loads(haul("report", "--json", f"{folder}/{phases[0]}.h5").stdout)["phases"]
-            check([p["name"] for p in ran] == phases and all((p["bytes_written"] > 0) == (p["name"] == "build") for p in ran), ran)
 
 
 THINGS = "keys|values|requests|ranks|files|steps|samples|nodes|folders|phases|users|repeats|tokens|objects|threads|errors|runs|doubts|criteria|reasons"

@@ -60,7 +60,8 @@ def test_report_json():
         near(sum(p["accounts"].values()), p["measures"]["wall_sum_ns"] / 1e9 / RANKS, 1e-9, "the sum of the accounts")
         check(p["sources"] == [{"name": "web", "samples": READ}], f"{p['sources']}")
         target = [t for t in p["targets"] if t["name"] == "target_tokens"]
-        check(len(target) == 1 and target[0]["met"] and target[0]["asked"] == 1, f"{p['targets']}")
+        # The data come from the page cache, so nobody says that they meet a target.
+        check(len(target) == 1 and target[0]["state"] == "unknown" and not target[0]["met"] and target[0]["asked"] == 1, f"{p['targets']}")
 
 
 def test_report_text():
@@ -71,7 +72,7 @@ def test_report_text():
         text = alone("report", f"{folder}/results.h5").out
         check("% for logging" in words(text), text)
         check("train, sources" in text and "web 40" in [words(line) for line in text.splitlines()], text)
-        check("rate of tokens" in text and "meets the target of 1/s" in text, text)
+        check("rate of tokens" in text and "would meet the target of 1/s" in " ".join(text.split()), text)
 
 
 def test_strict():
