@@ -134,7 +134,7 @@ int file_begin(const struct store *store, const struct request *req)
 	int fd = -EEXIST, rc;
 
 	for (int i = 0; i < PART_TRIES && fd == -EEXIST; i++) {
-		o->state[FILE_DRAWN] = part_draw();
+		o->state[FILE_DRAWN] = req->begin.ending ? 0 : part_draw();
 		o->state[FILE_ENDING] = (uintptr_t)req->begin.ending;
 		part_path_of(store, o, path);
 		fd = open_made(store, path, O_WRONLY | part_flags(req));
@@ -204,7 +204,7 @@ static int cut(const struct store *store, int fd, uint64_t bytes)
 {
 	struct stat st;
 
-	if (!file_options_of(store)->direct && !file_options_of(store)->preallocate)
+	if (!file_options_of(store)->preallocate && bytes % store->alignment == 0)
 		return 0;
 	if (fstat(fd, &st) < 0)
 		return -1;
