@@ -21,7 +21,7 @@ struct chain {
 int kv_dispatch_open(struct kv_run *r, struct err *err)
 {
 	r->buses.setup = &r->setup;
-	if (kv_loads_open(&r->loads, r->crew.threads, r->crew.depth) < 0 ||
+	if (kv_loads_open(&r->loads, r->crew.threads, kv_worker_tasks(&r->setup)) < 0 ||
 	    kv_operations_init(&r->operations) < 0)
 		return err_set(err, -ENOMEM, "no memory for the operations under way");
 	return 0;

@@ -269,7 +269,7 @@ static bool stage_applies(const struct kv_worker *w, const struct kv_transfer *t
 	case KV_ENTRY_STAT:
 		if (task->what.kind == KV_OPERATION_WRITE)
 			return to && w->work->setup->looks_before_writes;
-		return task->what.kind == KV_OPERATION_LOOKUP ||
+		return (task->what.kind == KV_OPERATION_LOOKUP && whole) ||
 		       (from && task->what.kind == KV_OPERATION_READ &&
 			w->work->setup->options->lookup);
 	case KV_ENTRY_OPEN:
@@ -448,10 +448,10 @@ static void transfer_begin(struct kv_worker *w, uint32_t number)
 	struct kv_transfer *t = &w->transfers[number];
 	struct kv_task *task = &t->task;
 
-	task->rc = 0;
-	task->absent = task->present = false;
+	task->absent = kv_task_missed(task);
+	task->rc = task->absent ? -ECANCELED : 0;
 	task->times = (struct kv_times){.begin_ns = transfer_now(w)};
-	t->asked = t->opened = t->begun = t->wants = false;
+	t->asked = t->opened = t->begun = t->wants = task->present = false;
 	t->next = t->host_ns = t->sync_ns = 0;
 	t->busy = 0;
 	t->block = task->from.kind == KV_TIER_CPU ? task->from.block
@@ -585,7 +585,7 @@ int kv_worker_run(struct crew_thread *member, uint64_t number)
 		bool more;
 
 		transfers_send(w);
-		more = kv_ring_has(&w->given); /* to begin one takes no window */
+		more = w->under_way < work->setup->options->depth && kv_ring_has(&w->given);
 		if (w->in_flight && !more) {
 			worker_wait(w);
 		} else if (w->in_flight && transfers_reap(w, 0)) {

@@ -74,7 +74,8 @@ uint64_t kv_worker_bytes(const struct kv_setup *s)
 
 	return sizeof(struct kv_worker) + crew_thread_bytes(&kv_meter) +
 	       slots_memory(depth, sizeof(struct kv_window)) +
-	       depth * (sizeof(struct kv_transfer) + worker_round(s->options->chunk));
+	       kv_worker_tasks(s) * sizeof(struct kv_transfer) +
+	       depth * worker_round(s->options->chunk);
 }
 
 uint64_t kv_window_bytes(const struct kv_setup *s, const struct store *stores)
@@ -111,19 +112,19 @@ static int worker_open_queues(struct kv_worker *w, uint32_t depth, uint64_t buff
 static int worker_open(struct kv_worker *w, struct err *err)
 {
 	const struct kv_setup *s = w->work->setup;
-	uint32_t depth = (uint32_t)s->options->depth;
+	uint32_t depth = (uint32_t)s->options->depth, tasks = kv_worker_tasks(s);
 	uint64_t bytes = kv_window_bytes(s, w->work->stores);
 	int rc;
 
 	sem_init(&w->sem, 0, 0);
 	residency_init(&w->residency, RESIDENCY_EVERY_BYTES);
 	w->bell.sem = &w->sem;
-	w->free = calloc(depth, sizeof(*w->free));
-	w->transfers = calloc(depth, sizeof(*w->transfers));
-	if (!w->free || !w->transfers || kv_ring_open(&w->given, depth) < 0 ||
-	    kv_ring_open(&w->answers, depth) < 0)
+	w->free = calloc(tasks, sizeof(*w->free));
+	w->transfers = calloc(tasks, sizeof(*w->transfers));
+	if (!w->free || !w->transfers || kv_ring_open(&w->given, tasks) < 0 ||
+	    kv_ring_open(&w->answers, tasks) < 0)
 		return err_set(err, -ENOMEM, "no memory for %u operations in flight", depth);
-	for (uint32_t i = depth; i-- > 0;)
+	for (uint32_t i = tasks; i-- > 0;)
 		kv_worker_free(w, i);
 	w->windows = (struct slots){.owner = w,
 				    .member = w->member,
@@ -196,11 +197,13 @@ void kv_worker_answer(struct kv_worker *w, uint32_t number)
 {
 	struct kv_work *work = w->work;
 	uint64_t thread = (uint64_t)(w - work->workers);
+	bool quiet = w->transfers[number].task.quiet && kv_ring_has(&w->given);
 
 	kv_ring_post(&w->answers, number);
 	atomic_fetch_or_explicit(&work->answered[thread / 64], UINT64_C(1) << thread % 64,
 				 memory_order_seq_cst);
-	kv_bell_ring(&work->bell);
+	if (!quiet)
+		kv_bell_ring(&work->bell);
 }
 
 uint64_t kv_work_answered(struct kv_work *work, uint32_t word)

@@ -13,6 +13,10 @@
  * tasks, giving it another one takes no system call, and neither does answering a main thread that is awake. The main thread takes
  * all answers there are at once.
  *
+ * Blocks of the profile serving that one thread moves alone are given a few ahead of what is in flight, so that it finds the next one
+ * without waking the main thread, which it wakes once it has none ahead, or for an answer that a prompt waits for. Lookups behind
+ * one that missed are given back unasked. Of several threads none has tasks that another one could begin.
+ *
  * A task belongs to the I/O thread from the one post to the other, and else to the main thread. So do the counts of a thread
  * while it has no task: the main thread says when it rests (workloads/common/snapshot.h). */
 #ifndef HAUL_WORKLOADS_KVCACHE_WORKER_H
@@ -200,6 +204,9 @@ struct kv_task {
 	void *owner;
 	uint32_t block;
 	const struct kv_layers *layers; /* NULL: nobody asks when they came */
+	_Atomic uint32_t
+		*missed; /* what of a prompt lies behind this block is not asked for; or NULL */
+	bool quiet; /* its answer wakes nobody while its thread has tasks that it has not begun */
 	/* The answer. */
 	int rc;
 	bool absent;  /* it is not there: no error where that was asked, or another rank deletes */
@@ -294,12 +301,12 @@ struct kv_worker {
 	struct kv_ring given, answers;
 	struct kv_bell bell;
 	sem_t sem;
-	/* [depth], by the number of their task in both rings; the task itself changes hands as said
+	/* [kv_worker_tasks], by the number of their task in both rings; the task itself changes hands as said
 	 * above */
 	struct kv_transfer *transfers;
 
 	/* Of the main thread: numbers of tasks that are free. */
-	uint32_t *free; /* [depth] */
+	uint32_t *free; /* [kv_worker_tasks] */
 	uint32_t free_count;
 
 	/* Of the I/O thread. */
@@ -336,9 +343,15 @@ static inline void kv_transfer_layout(const struct kv_worker *w, struct kv_trans
 		req->only_exists = l->only_exists;
 	if (!l || req->op != REQ_BEGIN)
 		return;
-	kv_layout_ending(l, part_draw(), t->ending);
+	kv_layout_ending(l, l->draws ? part_draw() : 0, t->ending);
 	req->begin.ending = t->ending[0] ? t->ending : NULL;
 	req->begin.fresh = l->draws;
+}
+
+/* Whether a block before that of the task was looked up, and was not there. */
+static inline bool kv_task_missed(const struct kv_task *t)
+{
+	return t->missed && atomic_load_explicit(t->missed, memory_order_relaxed) < t->block;
 }
 
 /* Where other ranks make and delete entries, one that is not there is an answer. Returns whether it
@@ -354,9 +367,20 @@ static inline bool kv_transfer_absent(const struct kv_worker *w, struct kv_trans
 	/* Another rank has written the same block through the same temporary file. */
 	task->present = t->stage == KV_ENTRY_COMMIT;
 	task->absent = task->what.kind != KV_OPERATION_WRITE;
+	if (task->absent && task->missed && !kv_task_missed(task))
+		atomic_store_explicit(task->missed, task->block, memory_order_relaxed);
 	if (t->stage == KV_ENTRY_OPEN)
 		task->rc = -ENOENT;
 	return true;
+}
+
+/* Tasks that a thread is given at a time, of which as many as the depth are under way. */
+enum { KV_TASKS_AHEAD = 4 };
+static inline uint32_t kv_worker_tasks(const struct kv_setup *s)
+{
+	bool ahead = s->options->profile == KV_PROFILE_SERVING && s->options->threads == 1;
+
+	return (uint32_t)s->options->depth + (ahead ? KV_TASKS_AHEAD : 0);
 }
 
 /* Memory of a thread. */

@@ -134,8 +134,15 @@ static void server_give(struct kv_run *r, struct kv_prefill *f, uint32_t block, 
 		.slot = KV_NONE,
 		.owner = f,
 		.block = block,
-		.layers = f && kind == KV_OPERATION_READ ? &f->layers : NULL};
+		.layers = f && kind == KV_OPERATION_READ ? &f->layers : NULL,
+		.quiet = !f ||
+			 (block + 1 < f->found && (kind == KV_OPERATION_READ || r->server->ahead))};
 
+	if (f && kind == KV_OPERATION_LOOKUP && r->loads.most > r->crew.depth) {
+		task.missed = &f->missed;
+		if (!f->under_way)
+			atomic_store_explicit(&f->missed, UINT32_MAX, memory_order_relaxed);
+	}
 	if (f)
 		f->under_way++;
 	kv_shard_give(r, &task);
@@ -147,7 +154,7 @@ static bool prefill_may_send(const struct kv_server *s, const struct kv_prefill 
 {
 	uint64_t lookups = s->options->lookups;
 
-	if (f->stage == KV_PREFILL_LOOKUP && lookups && f->under_way >= lookups)
+	if (f->stage == KV_PREFILL_LOOKUP && lookups && f->under_way >= lookups + s->ahead)
 		return false;
 	if (f->stage == KV_PREFILL_FETCH && s->fetches_most && f->under_way &&
 	    (f->next - f->memory) % s->fetches_most == 0)
@@ -178,15 +185,17 @@ static void server_send(struct kv_run *r)
 	}
 }
 
-/* What is beyond the capacity is deleted, and then what waits is written: behind the requests. */
+/* What is beyond the capacity is deleted, and then what waits is written: behind the requests, and nothing ahead of those that are
+ * being served. */
 static void server_write(struct kv_run *r)
 {
 	struct kv_server *s = r->server;
+	uint32_t most = s->busy ? r->crew.depth : r->loads.most;
 	uint64_t key;
 
-	while (kv_loads_room(&r->loads) && kv_lru_over(&s->written, &key))
+	while (r->loads.least < most && kv_lru_over(&s->written, &key))
 		server_give(r, NULL, 0, key, KV_OPERATION_DELETE);
-	while (kv_loads_room(&r->loads) && s->pending_count) {
+	while (r->loads.least < most && s->pending_count) {
 		key = s->pending[s->pending_first];
 		s->pending_first = (s->pending_first + 1) % s->pending_room;
 		s->pending_count--;
@@ -290,7 +299,7 @@ static void answered_lookup(struct kv_run *r, struct kv_prefill *f, const struct
 	const struct kv_server *s = r->server;
 	bool there = s->knows ? kv_lru_has(&s->written, t->what.id.low) : !t->absent;
 
-	r->ctx->tally->rank_row[KV_LOOKUPS]++;
+	r->ctx->tally->rank_row[KV_LOOKUPS] += t->rc != -ECANCELED;
 	if (!there || t->rc < 0)
 		f->found = min_u32(f->found, t->block);
 	if (f->next >= f->found && !f->under_way)

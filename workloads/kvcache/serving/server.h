@@ -48,6 +48,7 @@ struct kv_prefill {
 	uint64_t missing_ns;         /* computing the tokens that are not there */
 	uint64_t fetch_ns, stall_ns; /* until the last block had come; see above */
 	struct kv_layers layers;
+	_Atomic uint32_t missed; /* of lookups given ahead: the first block that is not there */
 };
 
 /* Fetches so far, as a line: time = a + b * tokens, by least squares. */
@@ -66,6 +67,7 @@ struct kv_server {
 	struct kv_lru written;  /* those that this rank has written, and not deleted */
 	struct kv_lru queued;   /* those that wait to be written, or are being written */
 	bool knows;             /* the store keeps nothing, so `written` says what is there */
+	uint32_t ahead;         /* lookups given beyond those at a time, which a miss takes back */
 	struct kv_prefill *all; /* [setup.served] */
 	struct list free, sending;
 	uint32_t busy;

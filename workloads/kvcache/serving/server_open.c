@@ -87,6 +87,8 @@ int kv_server_open(struct kv_run *r, struct err *err)
 	if (decode)
 		s->role = r->ctx->group->rank < decode ? KV_ROLE_PREFILL : KV_ROLE_DECODE;
 	s->knows = !store_can(&r->stores[0], BACKEND_CONTENT);
+	if (!s->knows && o->depth == 1)
+		s->ahead = kv_worker_tasks(&r->setup) - 1;
 	rc = kv_prompts_open(&s->prompts, &how, err);
 	if (rc < 0)
 		return rc;
