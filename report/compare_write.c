@@ -72,7 +72,8 @@ static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct co
 	compare_drift(sentence, pair);
 }
 
-/* Why a verdict would say nothing of the storages: a doubt that makes the figures of a side void. Returns the
+/* Why a verdict would say nothing of the storages: a doubt that makes the figures of a side void, or
+ * that details are missing by which one would know. Returns the
  * side's letter; NULL: there is none. */
 static const char *compare_void(const struct comparison *c, const struct compare_pair *pair,
 				char why[DOUBT_BYTES])
@@ -83,7 +84,7 @@ static const char *compare_void(const struct comparison *c, const struct compare
 	for (int i = 0; i < 2; i++) {
 		doubts_of_line(&doubts, sides[i]->file, pair->line[i]);
 		for (int k = 0; k < DOUBTS; k++)
-			if (doubts.raised[k] && doubt_kinds[k].voids) {
+			if (doubts.raised[k] && (doubt_kinds[k].voids || k == DOUBT_DETAILS)) {
 				snprintf(why, DOUBT_BYTES, "%s", doubts.why[k]);
 				return sides[i]->letter;
 			}

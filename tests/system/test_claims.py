@@ -127,10 +127,11 @@ def claims(path, rules):
 
 
 def compared(a, b):
-    """{phase: claim}; of void sides, and of parts, nothing is claimed."""
+    """{phase: claim}; of void sides, of parts, and of those whose details are away, nothing is claimed."""
     r = alone("compare", "--json", a, b)
     found = {pair["phase"]: pair["claim"] for pair in json.loads(r.out)["pairs"]} if r.rc == 0 else {}
     void = voided(report(a)) | voided(report(b))
+    void |= {p["name"] for path in (a, b) for p in report(path)["phases"] if any(d["doubt"] == "details" for d in p["doubts"] or ())}
     check(all(claim == "unknown" for phase, claim in found.items() if phase in void), f"{found}, void: {void}")
     return found
 
@@ -166,6 +167,8 @@ def holds(job, env=None):
         want = ("met", "missed")[which]
         wrong = {key: state for key, state in whole.items() if state not in (want, "unknown") and key[2] != "no_doubt"}
         check(not wrong and list(whole.values()).count(want) >= 4, f"{want}: {whole}")
+        judged = {phase for phase, run, _ in whole if run}
+        check(voided(report(path)) & judged and judged - voided(report(path)), f"of {judged}, void: {voided(report(path))}")
         for name in ("away", "part"):
             os.mkdir(f"{folder}/{name}")
             shutil.copy(path, f"{folder}/{name}")
