@@ -30,9 +30,9 @@ endfunction()
 
 # A request spends its time in core and backends, a simulation in its own layer. gcc optimises the other layers with fewer passes, which
 # takes 40 % less of its time; a training on null:// needs 0 to 3 % more. gcc then knows less about the lengths of texts, and warns of
-# some that fit; the tests compile the same layers with all passes and all warnings.
+# some that fit; the tests, and files that are units of their own, which other tools read, compile with all passes and all warnings.
 set(HAUL_FEWER_PASSES "")
-if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND HAUL_UNITY)
 	set(HAUL_FEWER_PASSES "$<$<CONFIG:Release>:-O1;-fstrict-aliasing;-finline-small-functions;-fpartial-inlining;-Wno-format-truncation>")
 endif()
 
