@@ -75,7 +75,7 @@ static const char *const op_log_choices[] = {
 	ROW_RESULTS, \
 	ROW_FORCE, \
 	RUN_ROW("strict", BOOL, strict, \
-	    .help = "ends with exit status 8 when a target was missed"), \
+	    .help = "ends with exit status 8 when a target was missed, or was met by figures that do not count"), \
 	CLI_SET(struct run_args), \
 	RUN_ROW("sweep", WORDS, sweeps, .value = "PATH=A,B,C", \
 	    .help = "runs the job with each value; several sweeps: with each combination"), \
@@ -304,6 +304,9 @@ enum exit_status cli_run(const struct call *call, struct run_options *options, c
 	if (run_rank(run) == 0 && prepare)
 		prepare(run, options, argument, &unprepared);
 	status = run_job(run, options, &speak, &err);
+	if (speak && options->strict && status == EXIT_DONE && run_can_report(run, options) &&
+	    report_strict(results_path(options), &err) == -ERANGE)
+		status = EXIT_TARGET_MISSED;
 	if (speak)
 		run_print_outcome(run, options, status,
 				  status == EXIT_USAGE && unprepared.code ? &unprepared : &err);

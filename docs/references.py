@@ -16,7 +16,7 @@ MADE = "This page is made from the tables of the program by `docs/references.py`
 EXIT_STATUS = [("0", "the run is done"), ("1", "the run failed: a sentence says on which rank, node and object"),
                ("2", "the command line or the job is wrong: nothing was created"),
                ("4", "the run was interrupted; the results until then are kept"),
-               ("8", "the run is done, but missed a target, and --strict was given; of haul accept: a criterion is not met; of haul check: not closed; of haul validate: a value differs"),
+               ("8", "the run is done, but missed a target or met it by figures that do not count, and --strict was given; of haul accept: a criterion is not met; of haul check: not closed; of haul validate: a value differs"),
                ("9", "of haul check: closed, if the conditions that it lists hold, which a job or results cannot show")]
 
 

@@ -15,6 +15,7 @@
 #include "report/answer.h"
 #include "report/compare.h"
 #include "report/doubt.h"
+#include "report/headline.h"
 #include "report/scaling.h"
 #include "report/series.h"
 #include "results-schema/results_read.h"
@@ -319,6 +320,43 @@ int report_answers(FILE *out, enum report_shape shape, const char *const *paths,
 	if (rc == 0)
 		rc = put_text(out, document_text(shape, answers_write, &all), err);
 	unload_all(files, count);
+	return rc;
+}
+
+static int strict_line(const struct results_file *f, const struct series_line *line,
+		       struct err *err)
+{
+	char text[HEADLINE_BYTES];
+	struct doubts doubts;
+
+	for (uint32_t i = 0; !line->first->record.alone && i < line->first->target_count; i++) {
+		struct target_result t = series_target(line, line->first->targets[i].name);
+
+		if (!t.voided)
+			continue;
+		target_sentence(text, sizeof(text), &t, "");
+		doubts_of_line(&doubts, f, line);
+		doubts_say(text, sizeof(text), &doubts, true);
+		return err_set(err, -ERANGE, "%s: %s", line->first->record.name, text);
+	}
+	return 0;
+}
+
+int report_strict(const char *path, struct err *err)
+{
+	struct results_file **files;
+	struct series_lines s = {0};
+	struct headline h;
+	int rc = load_all(&files, &path, 1, err);
+
+	if (rc == 0 && !(headline_of(&h, files[0]) && series_make(&s, files[0])))
+		rc = err_set(err, -ENOMEM, "no memory for the report");
+	if (rc == 0 && files[0]->answer.type && doubts_void(&h.doubts))
+		rc = err_set(err, -ERANGE, "%s", h.text);
+	for (uint32_t i = 0; rc == 0 && !files[0]->answer.type && i < s.count; i++)
+		rc = strict_line(files[0], &s.lines[i], err);
+	series_free_lines(&s);
+	unload_all(files, 1);
 	return rc;
 }
 

@@ -53,6 +53,10 @@ int report_compare(FILE *out, enum report_shape shape, const char *const *paths,
 int report_accept(FILE *out, enum report_shape shape, const char *rules, const char *const *paths,
 		  unsigned count, bool *accepted, struct err *err);
 
+/* Whether the figures of a run that has missed no target count: -ERANGE with a sentence for a target that is met, or an
+ * answer that is found, by void figures only. */
+int report_strict(const char *path, struct err *err);
+
 /* Whether colours suit this stream: a terminal, TERM not "dumb", NO_COLOR not set. */
 bool report_color(FILE *out);
 

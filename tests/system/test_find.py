@@ -109,6 +109,9 @@ def test_cold():
             check(r.rc == 0 and found["find"]["end"] == "all", f"{r}")
             check(found["job"]["phases"][1]["io"]["cold"]["drop"] == drop, f"{found['job']['phases']}")
             check(("reads of the search are cold" in r.err) == (drop == "fadvise"), r.err)
+        # An answer by figures that do not count is none.
+        r, found = find(folder, 1, *asked, *more, "--strict", job=job)
+        check(r.rc == 8 and "but that does not count: " in r.err and "does not count" in found["headline"], f"{r}")
         page = alone("report", "--html", "page.html", "results.h5", cwd=folder)
         check(page.rc == 0 and '"carries":2' in open(f"{folder}/page.html").read(), f"{page}")
 
