@@ -330,7 +330,7 @@ static int run_watch(struct run *run, const struct run_options *options, struct 
 {
 	struct group *groups[] = {run->world, run->nodes.node, run->nodes.leaders};
 	struct watchdog *w = &run->watchdog;
-	int rc = watchdog_open(w, run->nodes.node, run->nodes.index, run->label, err);
+	int rc = watchdog_open(w, &run->nodes, run->label, err);
 
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)

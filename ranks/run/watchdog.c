@@ -77,9 +77,9 @@ static uint64_t pid_space(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 }
 
-int watchdog_open(struct watchdog *w, struct group *node, uint32_t node_index, const char *label,
-		  struct err *err)
+int watchdog_open(struct watchdog *w, const struct nodes *nodes, const char *label, struct err *err)
 {
+	struct group *node = nodes->node;
 	struct watchdog_board *board;
 	void *block;
 	int rc = group_shared(node, sizeof(*board) + node->size * sizeof(board->seats[0]), &block,
@@ -90,7 +90,8 @@ int watchdog_open(struct watchdog *w, struct group *node, uint32_t node_index, c
 	board = block;
 	w->seat = node->rank;
 	w->seats = node->size;
-	w->first_node = node_index == 0;
+	w->first_node = nodes->index == 0;
+	w->one_node = nodes->count == 1;
 	w->seen = calloc(node->size, sizeof(*w->seen));
 	board->seats[w->seat].pid = getpid();
 	board->seats[w->seat].pid_space = pid_space();
@@ -298,7 +299,9 @@ static void sentence(const struct watchdog *w, const struct watchdog_board *boar
 	if (!board || w->seats == 1)
 		snprintf(who, sizeof(who), "a call");
 	else if (!name_stuck(w, board, now_ns, who, sizeof(who)))
-		snprintf(who, sizeof(who), "a rank of another node");
+		snprintf(who, sizeof(who),
+			 w->one_node ? "what the ranks do together"
+				     : "a rank of another node, or what the ranks do together,");
 	if (board && atomic_load(&board->broken) == BROKEN_SAID)
 		memcpy(out, board->broken_said, WATCHDOG_TEXT_BYTES);
 	else if (lost && board && one_gone(w, board, now_ns))

@@ -31,6 +31,7 @@
 #include "core/invariant.h"
 #include "core/log.h"
 #include "core/stop.h"
+#include "ranks/node/nodes.h"
 
 #define WATCHDOG_GRACE_NS 10000000000u /* the default */
 
@@ -54,6 +55,7 @@ struct watchdog {
 	_Atomic bool opened;
 	uint32_t seat, seats; /* within the node, and of how many */
 	bool first_node;      /* the node of rank 0 */
+	bool one_node;        /* there is no other */
 	pid_t parent;         /* shelter.h */
 	struct watchdog_words words;
 	struct rusage used; /* in the copy: by the process that it is one of */
@@ -79,7 +81,7 @@ struct watchdog {
 void watchdog_init(struct watchdog *w, struct stop *stop);
 /* Where the ranks of a node know each other. label: of this rank in messages. Collective over
  * node. */
-int watchdog_open(struct watchdog *w, struct group *node, uint32_t node_index, const char *label,
+int watchdog_open(struct watchdog *w, const struct nodes *nodes, const char *label,
 		  struct err *err);
 /* The results are complete: there is nothing more to say. Also where it was not opened. */
 void watchdog_close(struct watchdog *w);
