@@ -139,6 +139,22 @@ def try_one(case, server):
         print(f"      {case}: {len(before)} phases were published", flush=True)
 
 
+def test_first_generation():
+    """A run that is killed at each step with which a merge writes a segment's first generation: `clean` leaves nothing."""
+    for step in (1, 2, 3):
+        with Folder() as folder:
+            env = {**CLEAN, "LD_PRELOAD": FAULTS, "HAUL_FAULT": f"step:{step}:kill", "HAUL_FAULT_PATH": "_generation.json",
+                   "HAUL_FAULT_HITS": f"{folder}/hits"}
+            store = {"uri": f"file://{folder}/a/b"}
+            few = {"seconds": 600, "count": 0, "merges": 1}
+            write_job(folder, {"seed": 5, "stores": {"d": store}, "phases": phases("merge", few)})
+            r = mpi(1, "run", "job.json", "--quiet", cwd=folder, env=env)
+            check(r.rc != 0 and os.path.exists(f"{folder}/hits"), f"step {step}: {r}")
+            held = left(folder, Case("file", 0), None)
+            r = alone("clean", "job.json", cwd=folder, env=CLEAN)
+            check(r.rc == 0 and left(folder, Case("file", 0), None) == [], f"step {step} of {held}: {r}")
+
+
 @matrix
 def test_on_files():
     for number in range(24) if FULL else random.sample(range(24), 2):

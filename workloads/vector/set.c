@@ -417,13 +417,12 @@ static bool vector_clean_made(const void *set, uint64_t i, uint64_t bytes)
 	return s->complete ? bytes == x.size : bytes <= x.size;
 }
 
+/* Also of segments that are as they were built: a run may have been killed while it wrote their first. */
 static void vector_clean_generations(struct clean *c, const struct vector_set *s)
 {
 	char key[OBJECT_KEY_BYTES];
 
 	for (uint64_t i = 0; i < s->shape.segments; i++) {
-		if (!s->generations[i].number)
-			continue;
 		vector_generation_key(s->folder, i, key);
 		clean_key(c, key);
 	}
