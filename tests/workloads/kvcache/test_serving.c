@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/numbers.h"
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
 #include "workloads/kvcache/serving/server.h"
@@ -372,6 +373,82 @@ static void test_fetch_bytes(void)
 	}
 }
 
+/* Leading blocks that two prompts have in common. */
+static uint32_t in_common(const struct kv_prompt *a, const struct kv_prompt *b)
+{
+	uint32_t n = 0;
+
+	while (n < a->count && n < b->count && a->keys[n] == b->keys[n])
+		n++;
+	return n;
+}
+
+/* BurstGPT's sessions: a prompt begins with what its session has said. One that is shorter than that cannot, and a row without a
+ * session has nobody before it. Ranks share out whole sessions. A block has 16 tokens. */
+static void test_sessions(void)
+{
+	static const char rows[] =
+		"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,"
+		"Total tokens,Log Type\n"
+		"1,a1,2.5,GPT-4,64,16,80,Conversation log\n"
+		"2,b2,2.5,GPT-4,64,16,80,Conversation log\n"
+		"3,,2.5,GPT-4,96,16,112,API log\n"
+		"4,a1,2.5,GPT-4,100,16,116,Conversation log\n"
+		"5,b2,2.5,GPT-4,79,16,95,Conversation log\n"
+		"6,a1,2.5,GPT-4,200,16,216,Conversation log\n"
+		"7,b2,2.5,GPT-4,128,16,144,Conversation log\n";
+	/* The row that it goes on from, and the blocks in common with it. */
+	static const struct {
+		uint32_t before, blocks;
+	} wanted[7] = {{0, 0}, {0, 0}, {0, 0}, {0, 4}, {1, 0}, {3, 6}, {4, 4}};
+	struct kv_source_options source = {.users = 1, .template_count = 1};
+	char folder[TEST_FOLDER_BYTES];
+	FILE *f;
+
+	test_folder_make(folder);
+	snprintf(source.arrivals.file, sizeof(source.arrivals.file), "%s/burst.csv", folder);
+	f = fopen(source.arrivals.file, "w");
+	CU_ASSERT_TRUE_FATAL(f && fputs(rows, f) >= 0 && fclose(f) == 0);
+	source.arrivals.context_max = 1 << 14;
+	source.arrivals.speed = source.arrivals.cycles = 1;
+	for (uint32_t parts = 1; parts <= 3; parts++) {
+		struct kv_prompt prompts[7] = {{.count = 0}};
+
+		for (uint32_t part = 0; part < parts; part++) {
+			const struct kv_prompts_how how = {.source = &source,
+							   .block_tokens = 16,
+							   .context_max = 1 << 17,
+							   .seed = 7,
+							   .part = part,
+							   .parts = parts,
+							   .path = "x"};
+			struct err err = {0};
+			struct kv_prompts p;
+
+			CU_ASSERT_EQUAL_FATAL(kv_prompts_open(&p, &how, &err), 0);
+			while (kv_prompts_due(&p) != KV_PROMPTS_NEVER) {
+				struct kv_prompt prompt = {.count = 0};
+
+				CU_ASSERT_EQUAL_FATAL(kv_prompts_next(&p, &prompt), 0);
+				CU_ASSERT_TRUE_FATAL(prompt.number < 7 &&
+						     !prompts[prompt.number].keys);
+				prompts[prompt.number] = prompt;
+			}
+			kv_prompts_close(&p);
+		}
+		for (uint32_t i = 0; i < 7; i++) {
+			CU_ASSERT_EQUAL(prompts[i].count, prompts[i].context / 16);
+			for (uint32_t k = 0; k < i; k++)
+				if (k == wanted[i].before)
+					CU_ASSERT_EQUAL(in_common(&prompts[k], &prompts[i]),
+							wanted[i].blocks);
+		}
+		for (uint32_t i = 0; i < 7; i++)
+			free(prompts[i].keys);
+	}
+	test_folder_remove(folder);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -383,6 +460,7 @@ int main(void)
 		{"memory in front of the store", test_memory},
 		{"bytes in flight, as LMCache's table has them", test_fetch_bytes},
 		{"open arrivals wait as in M/D/1", test_open_arrivals},
+		{"prompts of recorded sessions", test_sessions},
 		CU_TEST_INFO_NULL,
 	};
 

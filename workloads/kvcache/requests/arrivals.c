@@ -158,7 +158,8 @@ static int arrivals_line(struct arrivals *a, uint64_t *ns, struct arrival *out, 
 	if (rc <= 0)
 		return 0;
 	*ns = row.ns;
-	*out = (struct arrival){.context = row.context, .generate = row.generate};
+	*out = (struct arrival){
+		.context = row.context, .generate = row.generate, .session = row.session};
 	for (uint32_t i = 0; a->counting && i < a->ids.count; i++)
 		if (arrivals_blocks_add(&a->totals.blocks, a->ids.id[i], err) < 0)
 			return -ENOMEM;
@@ -279,6 +280,8 @@ static void arrivals_accept(struct arrivals *a, uint64_t ns)
 	row->due_ns = arrivals_ns((since_ns + (double)a->cycle * (double)a->cycle_ns) / w->speed);
 	row->number += a->cycle * a->cycle_rows;
 	row->conversation += a->cycle * a->cycle_conversations;
+	if (row->session)
+		row->session += a->cycle << 1;
 	arrivals_cut(w, row);
 }
 
@@ -290,7 +293,9 @@ static int arrivals_advance(struct arrivals *a, struct err *err)
 
 	do {
 		while ((rc = arrivals_row(a, &ns, &a->next, err)) > 0 && !arrivals_behind(a, ns)) {
-			uint64_t number = a->next.turn ? a->next.conversation : a->next.number;
+			uint64_t number = a->next.turn      ? a->next.conversation
+					  : a->next.session ? a->next.session >> 1
+							    : a->next.number;
 
 			if (!arrivals_in_window(a, ns, &a->next) ||
 			    number % a->window.parts != a->window.part)
@@ -363,6 +368,7 @@ static int arrivals_check(struct arrivals *a, struct err *err)
 		a->totals.rows++;
 		a->totals.context += row.context;
 		a->totals.generate += row.generate;
+		a->totals.in_sessions += row.session > 0;
 		a->totals.last_ns = ns - a->first_ns;
 		arrivals_cut(&a->window, &row);
 		a->totals.empty += !row.context;
@@ -482,6 +488,10 @@ void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_T
 		 t->rows, (double)t->last_ns / (double)NS_PER_S, t->context, t->generate);
 	for (int i = 1; i < ARRIVALS_TEXTS; i++)
 		out[i][0] = '\0';
+	if (t->in_sessions)
+		snprintf(out[1], ARRIVALS_TEXT_BYTES,
+			 "%s of sessions, which the profile \"serving\" goes on with",
+			 units_counted(count, t->in_sessions, "request"));
 	if (t->cut_rows)
 		snprintf(out[2], ARRIVALS_TEXT_BYTES,
 			 "%s %s cut (arrivals.context_max, generate_max): %" PRIu64

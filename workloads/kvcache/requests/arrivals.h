@@ -2,7 +2,8 @@
 /* Recorded arrivals: requests of an inference service as a trace has them, with the time, the tokens of the context and the
  * tokens generated. Two tables are known by their headers, whose columns may be in any order:
  *
- *	Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type      BurstGPT: seconds
+ *	Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type      BurstGPT: seconds; since its second release
+ *	                                                                          also Session ID, which may be empty
  *	TIMESTAMP,ContextTokens,GeneratedTokens                                   Azure: 2023-11-16 18:15:46.6805900, or
  *	                                                                          2024-05-12 00:00:00.001163+00:00
  *
@@ -40,8 +41,8 @@ struct arrivals_window {
 	uint64_t conversations_max; /* the first ones of a list; 0: all */
 	bool lenient;               /* rows that are wrong are passed over, and counted */
 	uint64_t again;             /* times that it begins again; ARRIVALS_NEVER: without end */
-	/* Takes each row whose number modulo parts is this, and whole conversations by their
-	 * number. */
+	/* Takes each row whose number modulo parts is this, and whole conversations and sessions by
+	 * theirs. */
 	uint32_t part, parts;
 };
 
@@ -52,6 +53,7 @@ struct arrival {
 	uint64_t cut, cut_generate; /* tokens of them that the window leaves out */
 	uint64_t conversation;      /* its number */
 	uint32_t turn;              /* of it, from 1 on; 0: of no conversation */
+	uint64_t session;           /* a number that its rows have in common; 0: of no session */
 };
 
 struct line_reader;
@@ -72,7 +74,7 @@ struct arrivals_frames {
  * context, and what is cut. */
 struct arrivals_totals {
 	uint64_t rows, context, generate, last_ns;
-	uint64_t empty, cut_rows, cut, cut_generate;
+	uint64_t empty, cut_rows, cut, cut_generate, in_sessions;
 	struct arrivals_blocks blocks;
 	/* Bit k: in all rows, the blocks could have 2^k tokens each. */
 	uint32_t block_sizes;
@@ -93,6 +95,7 @@ struct arrivals {
 		votes; /* rows whose blocks could have 2^k tokens, and those that say so; NULL: they must fit */
 	unsigned fields;                   /* of each row */
 	unsigned column[ARRIVALS_COLUMNS]; /* which of them are used */
+	unsigned session;                  /* and the column of sessions; fields: there is none */
 	bool dates;
 	bool started;
 	uint64_t rows, first_ns, last_ns;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/content/random.h"
 #include "core/json.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
@@ -97,6 +98,16 @@ static bool arrivals_tokens(const char *text, uint64_t *tokens)
 	return !*text || strcmp(text, ".0") == 0;
 }
 
+/* The number of a session's name; a row of an interface has none. */
+static uint64_t arrivals_session(const char *name)
+{
+	uint64_t session = 0;
+
+	for (const char *c = name; *c; c++)
+		session = mix64(session ^ (uint8_t)*c) | 1;
+	return session;
+}
+
 static int arrivals_refuse(struct err *err, const char *wanted, const char *text)
 {
 	char quoted[JSON_QUOTE_BYTES];
@@ -119,6 +130,9 @@ static bool arrivals_known(struct arrivals *a, const struct arrivals_table *t, c
 	}
 	a->dates = t->dates;
 	a->fields = count;
+	for (a->session = 0; a->session < count; a->session++)
+		if (strcmp(fields[a->session], "Session ID") == 0)
+			break;
 	return true;
 }
 
@@ -162,5 +176,7 @@ int arrivals_table_row(const struct arrivals *a, char *line, size_t length,
 		return arrivals_refuse(err,
 				       "the tokens generated must be a whole number up to 2^24",
 				       fields[a->column[COLUMN_GENERATE]]);
+	if (a->session < a->fields)
+		out->session = arrivals_session(fields[a->session]);
 	return 0;
 }

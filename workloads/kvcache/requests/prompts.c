@@ -117,6 +117,7 @@ void kv_prompts_close(struct kv_prompts *p)
 		arrivals_close(&p->arrivals);
 	free(p->talkers);
 	free(p->thinking.items);
+	free(p->sessions);
 	*p = (struct kv_prompts){.number = 0};
 }
 
@@ -240,11 +241,53 @@ static int prompts_ask(struct kv_prompts *p, struct kv_prompt *out)
 	return talker_keys(p, out, out->context);
 }
 
+static struct kv_session *session_place(const struct kv_prompts *p, uint64_t id)
+{
+	uint64_t at = mix64(id);
+
+	while (p->sessions[at % p->session_room].id && p->sessions[at % p->session_room].id != id)
+		at++;
+	return &p->sessions[at % p->session_room];
+}
+
+static int sessions_grow(struct kv_prompts *p)
+{
+	struct kv_prompts more = {.session_room = max_u64(2 * p->session_room, 1024)};
+
+	more.sessions = calloc(more.session_room, sizeof(*more.sessions));
+	if (!more.sessions)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < p->session_room; i++)
+		if (p->sessions[i].id)
+			*session_place(&more, p->sessions[i].id) = p->sessions[i];
+	free(p->sessions);
+	p->sessions = more.sessions;
+	p->session_room = more.session_room;
+	return 0;
+}
+
+/* The text of a session that a prompt of so many tokens has. */
+static int session_text(struct kv_prompts *p, const struct arrival *row, uint64_t *text)
+{
+	struct kv_session *s;
+
+	if (2 * p->session_count >= p->session_room && sessions_grow(p) < 0)
+		return -ENOMEM;
+	s = session_place(p, row->session);
+	p->session_count += !s->id;
+	s->id = row->session;
+	s->begun += row->context + row->cut < s->said;
+	s->said = row->context + row->cut + row->generate + row->cut_generate;
+	*text = random_at(random_at(p->how.seed, stream_text + 2, s->id), 0, s->begun);
+	return 0;
+}
+
 /* A recorded request: its blocks are those of the trace, or of its conversation, or its own. */
 static int prompts_read(struct kv_prompts *p, struct kv_prompt *out)
 {
 	struct arrivals *a = &p->arrivals;
 	struct arrival row;
+	uint64_t text;
 	int rc;
 
 	arrivals_next(a, &row);
@@ -265,6 +308,12 @@ static int prompts_read(struct kv_prompts *p, struct kv_prompt *out)
 		out->count = min_u32(a->taken_ids.count,
 				     (uint32_t)((out->context + tokens - 1) / tokens));
 		return a->rc;
+	}
+	if (row.session) {
+		rc = session_text(p, &row, &text);
+		if (rc == 0)
+			rc = prompt_keys(p, out, out->context, 0, 0, text);
+		return rc < 0 ? rc : a->rc;
 	}
 	/* A turn has only its own tokens; its prompt is all that was said before, too. */
 	if (row.turn && row.conversation == p->conversation)

@@ -6,7 +6,9 @@
  *	keys       k0       k1       k2 …      each one follows from the key before it and its own tokens
  *
  * So two prompts that begin with the same tokens have the same first keys. Only full blocks have one. Where a trace names its
- * blocks itself (hash_ids), these are the keys, also of a last block that is not full.
+ * blocks itself (hash_ids), these are the keys, also of a last block that is not full. Where it names sessions (BurstGPT), a
+ * prompt is what was sent: it begins with all that was said before in its session. One with fewer tokens than that cannot, so
+ * it shares nothing with it.
  *
  *	closed             a user thinks, asks, waits for the answer, and thinks again
  *	poisson, constant  requests arrive at a rate, whoever waits; each goes on with the conversation of the next user
@@ -60,6 +62,13 @@ struct kv_talker {
 	uint8_t template;
 };
 
+/* A session of a trace. */
+struct kv_session {
+	uint64_t id;    /* 0: a free place */
+	uint64_t said;  /* tokens so far, by both */
+	uint64_t begun; /* how often its prompts have begun anew */
+};
+
 struct kv_prompts {
 	struct kv_prompts_how how;
 	uint64_t block_tokens;
@@ -70,6 +79,8 @@ struct kv_prompts {
 	uint64_t number, due_ns; /* open: of the next request */
 	uint64_t conversation,
 		tokens; /* recorded conversations: the current one, and its tokens so far */
+	struct kv_session *sessions; /* [session_room], by their numbers; at most half are taken */
+	uint64_t session_room, session_count;
 };
 
 /* Returns 0, -EINVAL or -ENOMEM with a sentence. kv_prompts_close is allowed in any case, and on

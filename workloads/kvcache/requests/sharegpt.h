@@ -50,6 +50,7 @@ struct arrivals_line {
 	uint64_t ns, context, generate;
 	bool blocks;           /* it names its blocks */
 	uint64_t block_tokens; /* of each of them, as the line says; 0: it does not */
+	uint64_t session;      /* a hash of its name; 0: it has none */
 };
 /* -EINVAL with a sentence. */
 int arrivals_json_parse(const char *line, size_t length, struct arrivals_line *out,
