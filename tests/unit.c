@@ -12,10 +12,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A hang is looked for once a minute. A test that computes for LOOKS minutes of processor time, or
+/* A hang is looked for once a minute. A test that computes for ten minutes of processor time, or
  * that has waited for LOOKS minutes and used less than a twentieth of the processor, hangs. Neither
  * is true of one that is slow because others run. */
-enum { LOOK_S = 60, LOOKS = 2, WAITS_MS = LOOK_S * 1000 / 20, TEXT_BYTES = 2048 };
+enum {
+	LOOK_S = 60,
+	LOOKS = 2,
+	WAITS_MS = LOOK_S * 1000 / 20,
+	COMPUTES_MS = 10 * 60 * 1000,
+	TEXT_BYTES = 2048
+};
 
 /* What the signal handler knows of the test that runs. */
 static struct {
@@ -35,7 +41,7 @@ static long processor_ms(void)
 
 static void look(int signal_number)
 {
-	static const char says[] = " hangs: it has run for two minutes\n";
+	static const char says[] = " hangs: it has waited for two minutes, or computed for ten\n";
 	CU_pTest test = CU_get_current_test();
 	long now_ms = processor_ms();
 
@@ -48,7 +54,7 @@ static void look(int signal_number)
 	}
 	running.idle_looks = now_ms - running.spent_ms < WAITS_MS ? running.idle_looks + 1 : 0;
 	running.spent_ms = now_ms;
-	if (running.idle_looks < LOOKS && now_ms - running.began_ms < LOOKS * LOOK_S * 1000)
+	if (running.idle_looks < LOOKS && now_ms - running.began_ms < COMPUTES_MS)
 		return;
 	/* Only write() may be called in a handler. A debugger, or a core file, shows where the test
 	 * is. */

@@ -123,14 +123,13 @@ static int arrivals_line_next(struct arrivals *a, struct arrivals_line *row, str
 {
 	size_t length;
 	char *line;
-	int rc = a->format == ARRIVALS_FRAMES
-			 ? arrivals_frames_next(&a->frames, a->lines, row, &a->ids, err)
-			 : arrivals_take(a, &line, &length, err);
+	int rc;
 
-	if (a->format != ARRIVALS_FRAMES) {
-		*row = (struct arrivals_line){.ns = 0};
-		a->ids.count = 0;
-	}
+	*row = (struct arrivals_line){.ns = 0};
+	a->ids.count = 0;
+	rc = a->format == ARRIVALS_FRAMES
+		     ? arrivals_frames_next(&a->frames, a->lines, row, &a->ids, err)
+		     : arrivals_take(a, &line, &length, err);
 	if (rc > 0 && a->format != ARRIVALS_FRAMES)
 		rc = (a->format == ARRIVALS_REQUESTS
 			      ? arrivals_json_parse(line, length, row, &a->ids, err)
