@@ -9,7 +9,8 @@
  *	loop.c      the main thread: waits for users and I/O threads, and lets both go on; takes requests through their steps
  *	served.h    which requests wait, and are served; scale.c: autoscaling
  *	dispatch.c  what the tiers decide, as operations for the I/O threads, or on the bus of an accelerator
- *	worker.h    I/O threads: how tasks come to one, and back; which of them gets the next operation; transfer.c: how one moves entries
+ *	worker.h    I/O threads: how tasks come to one, and back; which of them gets the next operation; transfer.c: how one moves entries,
+ *	            in stages (stages.h) and pieces (pieces.h)
  *	part.c      a rank in its tensor group, where it leads or follows, and among servers that share a tier, also on several
  *	            nodes; board.h: what the group shares; shard.c: its part of an operation
  *	objects.h   names of entries in a store, and the description of what a run keeps there; removes them

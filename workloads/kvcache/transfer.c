@@ -9,22 +9,16 @@
  * request. Each request under way has a window, of which there are as many as the queues are deep. Transfers that may have
  * something to send wait in a line for windows. One that has sent something joins the line again behind the others: at once where
  * it has more to send, else when one of its requests is answered. So a large entry lets others pass between its pieces. On a store
- * that answers at once, a stage needs no window, and an entry is done before the next one begins.
- *
- * Bytes are a function of the entry's id, so they can be compared wherever an entry has been. */
-#include <errno.h>
-#include <string.h>
+ * that answers at once, a stage needs no window, and an entry is done before the next one begins. */
+#include "workloads/kvcache/worker.h"
 
 #include "backends/queue/failure.h"
-#include "core/clock.h"
 #include "core/clock_wait.h"
 #include "core/content/fill.h"
-#include "core/content/random.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
 #include "workloads/common/crew.h"
-#include "workloads/kvcache/objects.h"
-#include "workloads/kvcache/worker.h"
+#include "workloads/kvcache/stages.h"
 
 /* With requests under way in several queues, a thread waits at most this long for one of them. */
 static const uint64_t transfer_wait_ns = 200000;
@@ -35,59 +29,6 @@ static const uint64_t worker_look_ns = NS_PER_S;
  * after an answer, which often makes the main thread give one more, and in the end where neither
  * comes. */
 static const uint64_t worker_patience_ns = 200000, worker_patience_most_ns = 3200000;
-static const uint64_t verify_stream = 0x76657269; /* "veri" */
-
-static struct queue *transfer_queue(const struct kv_worker *w, const struct kv_end *end)
-{
-	if (end->kind != KV_TIER_STORE)
-		return NULL;
-	return w->queues[w->work->setup->tiers[end->tier].store];
-}
-
-/* Whether what is written there can be read again. */
-static bool end_keeps(const struct kv_worker *w, const struct kv_end *end)
-{
-	const struct queue *q = transfer_queue(w, end);
-
-	return q ? store_can(q->channel.store, BACKEND_CONTENT) : end->kind == KV_TIER_CPU;
-}
-
-static uint64_t transfer_now(const struct kv_worker *w)
-{
-	return clock_now(w->work->stores[0].clock);
-}
-
-/* The time since begin_ns, in which the thread has worked on bytes of an entry itself. */
-static void transfer_worked(struct kv_worker *w, struct kv_transfer *t, enum kv_worker_count what,
-			    uint64_t begin_ns)
-{
-	uint64_t ns = transfer_now(w) - begin_ns;
-
-	w->member->counts[what] += ns;
-	t->host_ns += ns;
-}
-
-static void transfer_fail(struct kv_worker *w, struct kv_transfer *t, const struct queue *q,
-			  const struct request *req, int rc, const char *text)
-{
-	struct crew_thread *m = w->member;
-
-	text = text ? text : request_text(req);
-	if (m->meter.failure_count == 0)
-		failure_set(&m->err, rc, q->channel.store, req, text);
-	meter_fail(&m->meter, req, rc, req->answer.done_ns, text);
-	if (t->task.rc == 0)
-		t->task.rc = rc;
-	if (w->rc == 0 && w->work->setup->options->on_error == ON_ERROR_STOP)
-		w->rc = rc;
-}
-
-static void transfer_key(const struct kv_worker *w, const struct kv_transfer *t,
-			 const struct kv_end *end, struct object *o)
-{
-	*o = (struct object){.size = 0};
-	w->work->object_key(w->work, end->tier, t->task.what.id, o->key);
-}
 
 /* Joins the line of those that may have something to send, at its end; or, where it has not had its
  * turn yet, at its head. */
@@ -102,303 +43,12 @@ static void transfer_want(struct kv_worker *w, struct kv_transfer *t, bool first
 		list_append(&w->wanting, &t->link);
 }
 
-static struct kv_window *window_take(struct kv_worker *w, struct kv_transfer *t)
-{
-	struct kv_window *win = list_member(slots_take(&w->windows), struct kv_window, slot);
-
-	w->in_flight++;
-	win->of = t;
-	win->slot.req.answer.lead = 0;
-	return win;
-}
-
-static void window_free(struct kv_worker *w, struct kv_window *win)
-{
-	slots_free(&w->windows, &win->slot);
-	w->in_flight--;
-}
-
-/* A piece has been moved, or has failed. */
-static void window_end(struct kv_worker *w, struct kv_window *win)
-{
-	win->of->busy--;
-	window_free(w, win);
-}
-
-static void window_send(struct kv_worker *w, struct kv_window *win, enum request_op op)
-{
-	struct kv_transfer *t = win->of;
-	bool reads = op == REQ_READ;
-	uint32_t lead = reads ? 0 : win->slot.req.answer.lead;
-	struct request *req = &win->slot.req;
-
-	*req = (struct request){.op = op,
-				.object = reads ? &t->from : &t->to,
-				.offset = win->at,
-				.length = win->length,
-				.data = win->data ? (char *)win->data + lead : NULL};
-	win->queue = transfer_queue(w, reads ? &t->task.from : &t->task.to);
-	win->state = reads ? KV_WINDOW_READS : KV_WINDOW_WRITES;
-	queue_submit(win->queue, &req, 1);
-}
-
-static void window_fill(struct kv_worker *w, struct kv_window *win)
-{
-	struct kv_transfer *t = win->of;
-	uint64_t begin_ns;
-
-	if (!win->data || !end_keeps(w, &t->task.to))
-		return;
-	begin_ns = transfer_now(w);
-	pattern_fill(&t->pattern, 0, win->at, win->data, win->length);
-	transfer_worked(w, t, KV_WORKER_FILL_NS, begin_ns);
-}
-
-/* Compares the bytes of a piece with those that were written, or 4 KiB of them. */
-static int window_check(struct kv_worker *w, struct kv_window *win)
-{
-	uint32_t verify = w->work->setup->options->verify;
-	uint64_t at = 0, length = win->length, begin_ns, good;
-	struct kv_transfer *t = win->of;
-	const char *data = win->data;
-
-	if (!data || verify == VERIFY_NONE)
-		return 0;
-	begin_ns = transfer_now(w);
-	if (verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES) {
-		at = random_at(w->work->seed ^ verify_stream, w->draws++, win->at);
-		at = at % (length - VERIFY_SAMPLE_BYTES + 1) & ~(uint64_t)7;
-		length = VERIFY_SAMPLE_BYTES;
-	}
-	good = pattern_verify(&t->pattern, 0, win->at + at, data + win->slot.req.answer.lead + at,
-			      length);
-	transfer_worked(w, t, KV_WORKER_VERIFY_NS, begin_ns);
-	if (good == length)
-		return 0;
-	w->member->counts[KV_WORKER_PAYLOAD_ERRORS]++;
-	meter_error(&w->member->meter);
-	win->slot.req.offset = win->at + at + good;
-	return -EILSEQ;
-}
-
-/* The bytes of a piece that nobody has made are made now; those that are there are compared. Then
- * it goes on. */
-static void window_have(struct kv_worker *w, struct kv_window *win)
-{
-	struct kv_transfer *t = win->of;
-	const struct kv_task *task = &t->task;
-	struct queue *from = transfer_queue(w, &task->from);
-	char text[FAILURE_TEXT_BYTES];
-
-	if (!end_keeps(w, &task->from)) {
-		window_fill(w, win);
-	} else if (window_check(w, win) < 0) {
-		answer_text_differs(text, win->slot.req.offset);
-		win->slot.req.object = &t->from;
-		win->slot.req.op = REQ_READ;
-		transfer_fail(w, t, from ? from : w->queues[0], &win->slot.req, -EILSEQ, text);
-	}
-	if (task->to.kind == KV_TIER_STORE && task->rc == 0) {
-		window_send(w, win, REQ_WRITE);
-		return;
-	}
-	if (task->from.kind == KV_TIER_CPU && task->what.kind == KV_OPERATION_READ &&
-	    win->slot.buffer) {
-		uint64_t begin_ns = transfer_now(w);
-
-		memcpy(win->slot.buffer, win->data, win->length);
-		transfer_worked(w, t, KV_WORKER_COPY_NS, begin_ns);
-	}
-	window_end(w, win);
-}
-
-/* What the page cache has of an entry, before anything of it is read: read-ahead would be taken for
- * an old copy. */
-static void window_look(struct kv_worker *w, struct kv_transfer *t)
-{
-	struct residency *r = &w->residency;
-	uint64_t sampled = r->sampled_bytes, resident = r->resident_bytes;
-
-	residency_look(r, transfer_queue(w, &t->task.from)->channel.store, &t->from, 0,
-		       t->task.what.bytes);
-	w->member->counts[KV_WORKER_SAMPLED_BYTES] += r->sampled_bytes - sampled;
-	w->member->counts[KV_WORKER_RESIDENT_BYTES] += r->resident_bytes - resident;
-}
-
-/* Bytes of the next piece: a chunk, or what is left of the entry, or of its layer. */
-static uint64_t window_bytes(const struct kv_worker *w, const struct kv_transfer *t)
-{
-	uint64_t bytes = min_u64(w->work->setup->options->chunk, t->task.what.bytes - t->next);
-	const struct kv_layers *l = t->task.layers;
-
-	return l ? min_u64(bytes, l->bytes - t->next % l->bytes) : bytes;
-}
-
-static void window_begin(struct kv_worker *w, struct kv_transfer *t)
-{
-	struct kv_window *win = window_take(w, t);
-
-	win->at = t->next;
-	win->length = window_bytes(w, t);
-	win->data = win->slot.buffer;
-	t->next += win->length;
-	t->busy++;
-	if (t->block != KV_NONE) {
-		win->data = kv_memory_block(w->work->memory, t->block);
-		t->block = kv_memory_next(w->work->memory, t->block);
-	}
-	if (t->task.from.kind == KV_TIER_STORE && !win->at)
-		window_look(w, t);
-	if (t->task.from.kind == KV_TIER_STORE)
-		window_send(w, win, REQ_READ);
-	else
-		window_have(w, win);
-}
-
-/* Whether a stage applies to what has become of the entry so far. */
-static bool stage_applies(const struct kv_worker *w, const struct kv_transfer *t,
-			  enum kv_entry_stage stage)
-{
-	const struct kv_task *task = &t->task;
-	bool whole = task->rc == 0 && !task->present;
-	bool moves_bytes =
-		task->what.kind != KV_OPERATION_DELETE && task->what.kind != KV_OPERATION_LOOKUP;
-	bool from = task->from.kind == KV_TIER_STORE, to = task->to.kind == KV_TIER_STORE;
-
-	switch (stage) {
-	case KV_ENTRY_STAT:
-		if (task->what.kind == KV_OPERATION_WRITE)
-			return to && w->work->setup->looks_before_writes;
-		return (task->what.kind == KV_OPERATION_LOOKUP && whole) ||
-		       (from && task->what.kind == KV_OPERATION_READ &&
-			w->work->setup->options->lookup);
-	case KV_ENTRY_OPEN:
-		return whole && from && moves_bytes;
-	case KV_ENTRY_BEGIN:
-		return whole && to && moves_bytes;
-	case KV_ENTRY_PIECES:
-		return whole && moves_bytes && task->what.bytes;
-	case KV_ENTRY_CLOSE:
-		return t->opened;
-	case KV_ENTRY_COMMIT:
-		return whole && t->begun;
-	case KV_ENTRY_ABORT:
-		/* What could not be written whole does not stay. */
-		return t->begun;
-	case KV_ENTRY_DELETE:
-		return whole && from &&
-		       (task->what.kind == KV_OPERATION_MOVE ||
-			task->what.kind == KV_OPERATION_DELETE);
-	case KV_ENTRY_DONE:
-		break;
-	}
-	return true;
-}
-
-static void transfer_advance(const struct kv_worker *w, struct kv_transfer *t)
-{
-	do
-		t->stage++;
-	while (!stage_applies(w, t, t->stage));
-}
-
-/* The request of a stage, and the queue that it goes to. */
-static struct queue *stage_request(const struct kv_worker *w, struct kv_transfer *t,
-				   struct request *req)
-{
-	static const struct {
-		enum request_op op;
-		bool to;
-	} stages[] = {
-		[KV_ENTRY_STAT] = {REQ_STAT, false},     [KV_ENTRY_OPEN] = {REQ_OPEN, false},
-		[KV_ENTRY_BEGIN] = {REQ_BEGIN, true},    [KV_ENTRY_CLOSE] = {REQ_CLOSE, false},
-		[KV_ENTRY_COMMIT] = {REQ_COMMIT, true},  [KV_ENTRY_ABORT] = {REQ_ABORT, true},
-		[KV_ENTRY_DELETE] = {REQ_DELETE, false},
-	};
-	const struct kv_task *task = &t->task;
-	bool to = stages[t->stage].to ||
-		  (t->stage == KV_ENTRY_STAT && task->what.kind == KV_OPERATION_WRITE);
-
-	*req = (struct request){.op = stages[t->stage].op, .object = to ? &t->to : &t->from};
-	if (t->stage == KV_ENTRY_OPEN)
-		t->from.size = task->what.bytes;
-	if (t->stage == KV_ENTRY_BEGIN)
-		req->begin.part = w->work->setup->options->chunk;
-	kv_transfer_layout(w, t, req);
-	if (t->stage == KV_ENTRY_BEGIN || t->stage == KV_ENTRY_COMMIT)
-		req->length = task->what.bytes;
-	/* What is deleted is named anew: it is not open any more. */
-	if (t->stage == KV_ENTRY_DELETE)
-		transfer_key(w, t, &task->from, &t->from);
-	return transfer_queue(w, to ? &task->to : &task->from);
-}
-
-static void stage_committed(struct kv_worker *w, struct kv_transfer *t, const struct queue *q,
-			    const struct request *req)
-{
-	char text[FAILURE_TEXT_BYTES];
-
-	t->begun = false;
-	t->sync_ns = req->answer.sync_ns;
-	if (!store_can(q->channel.store, BACKEND_CONTENT) ||
-	    answer_text_committed(text, req, t->task.what.bytes))
-		return;
-	meter_error(&w->member->meter);
-	transfer_fail(w, t, q, req, -EIO, text);
-}
-
-/* The request of a stage has been answered. */
-static void stage_answered(struct kv_worker *w, struct kv_transfer *t, const struct queue *q,
-			   const struct request *req)
-{
-	bool done = req->answer.status == 0;
-
-	t->asked = false;
-	if (!kv_transfer_absent(w, t, req->answer.status) && request_failed(req) &&
-	    t->stage != KV_ENTRY_ABORT)
-		transfer_fail(w, t, q, req, req->answer.status, NULL);
-	if (t->stage == KV_ENTRY_STAT && t->task.what.kind == KV_OPERATION_WRITE)
-		t->task.present = done && w->work->keeps;
-	else if (t->stage == KV_ENTRY_OPEN)
-		t->opened = done;
-	else if (t->stage == KV_ENTRY_BEGIN)
-		t->begun = done;
-	else if (t->stage == KV_ENTRY_CLOSE)
-		t->opened = false;
-	else if (t->stage == KV_ENTRY_COMMIT && done)
-		stage_committed(w, t, q, req);
-	else if (t->stage == KV_ENTRY_ABORT)
-		t->begun = false;
-	transfer_advance(w, t);
-}
-
-/* Asks for what its stage is about. A store that answers at once needs no window. */
-static void stage_ask(struct kv_worker *w, struct kv_transfer *t)
-{
-	struct kv_window *win;
-	struct request req, *ask;
-	struct queue *q = stage_request(w, t, &req);
-
-	if (q->channel.synchronous && !q->in_flight) {
-		queue_do(q, &req);
-		stage_answered(w, t, q, &req);
-		return;
-	}
-	win = window_take(w, t);
-	win->state = KV_WINDOW_ASKS;
-	win->slot.req = req;
-	win->queue = q;
-	t->asked = true;
-	ask = &win->slot.req;
-	queue_submit(q, &ask, 1);
-}
-
 /* From the answer on, the task and the counts may be the main thread's. */
 static void transfer_end(struct kv_worker *w, struct kv_transfer *t)
 {
 	struct kv_times *times = &t->task.times;
 
-	times->end_ns = transfer_now(w);
+	times->end_ns = kv_transfer_now(w);
 	/* As MLPerf's benchmark divides the time of an entry on a store. */
 	times->device_ns = t->task.what.kind == KV_OPERATION_WRITE
 				   ? t->sync_ns
@@ -422,7 +72,7 @@ static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 		bool pieces = t->stage == KV_ENTRY_PIECES;
 
 		if (pieces && !t->busy && !transfer_has_pieces(t)) {
-			transfer_advance(w, t);
+			kv_transfer_advance(w, t);
 			continue;
 		}
 		if (t->stage == KV_ENTRY_DONE) {
@@ -437,9 +87,9 @@ static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 			return;
 		}
 		if (pieces)
-			window_begin(w, t);
+			kv_window_begin(w, t);
 		else
-			stage_ask(w, t);
+			kv_stage_ask(w, t);
 	}
 }
 
@@ -450,7 +100,7 @@ static void transfer_begin(struct kv_worker *w, uint32_t number)
 
 	task->absent = kv_task_missed(task);
 	task->rc = task->absent ? -ECANCELED : 0;
-	task->times = (struct kv_times){.begin_ns = transfer_now(w)};
+	task->times = (struct kv_times){.begin_ns = kv_transfer_now(w)};
 	t->asked = t->opened = t->begun = t->wants = task->present = false;
 	t->next = t->host_ns = t->sync_ns = 0;
 	t->busy = 0;
@@ -461,12 +111,10 @@ static void transfer_begin(struct kv_worker *w, uint32_t number)
 	t->pattern.key = fill_key(w->work->seed, kv_id_hash(task->what.id));
 	/* Errors of pieces in memory name the entry, too. */
 	if (task->from.kind != KV_TIER_GPU)
-		transfer_key(w, t, &task->from, &t->from);
+		kv_transfer_key(w, t, &task->from, &t->from);
 	if (task->to.kind == KV_TIER_STORE)
-		transfer_key(w, t, &task->to, &t->to);
-	t->stage = KV_ENTRY_STAT;
-	if (!stage_applies(w, t, t->stage))
-		transfer_advance(w, t);
+		kv_transfer_key(w, t, &task->to, &t->to);
+	kv_stage_first(w, t);
 	w->under_way++;
 	transfer_want(w, t, false);
 }
@@ -493,18 +141,18 @@ static void window_answered(void *worker, struct slot *slot)
 	char text[FAILURE_TEXT_BYTES];
 
 	if (win->state == KV_WINDOW_ASKS) {
-		stage_answered(w, t, q, req);
-		window_free(w, win);
+		kv_stage_answered(w, t, q, req);
+		kv_window_free(w, win);
 	} else if (req->answer.status < 0) {
 		answer_text_failed(text, req, t->task.what.bytes);
-		transfer_fail(w, t, q, req, req->answer.status, text);
-		window_end(w, win);
+		kv_transfer_fail(w, t, q, req, req->answer.status, text);
+		kv_window_end(w, win);
 	} else if (win->state == KV_WINDOW_READS) {
 		if (t->task.layers)
 			kv_layers_raise(t->task.layers, win->at, req->answer.done_ns);
-		window_have(w, win);
+		kv_window_have(w, win);
 	} else {
-		window_end(w, win);
+		kv_window_end(w, win);
 	}
 	transfer_want(w, t, false);
 }
@@ -515,7 +163,7 @@ static const struct slot_hooks transfer_hooks = {.step = window_answered};
  * looked at. */
 static uint32_t transfers_take_several(struct kv_worker *w, uint32_t queues, uint64_t until_ns)
 {
-	uint64_t soon_ns = until_ns ? transfer_now(w) + transfer_wait_ns : 0;
+	uint64_t soon_ns = until_ns ? kv_transfer_now(w) + transfer_wait_ns : 0;
 	uint32_t n = 0, count = w->work->setup->store_count;
 
 	if (soon_ns > until_ns)

@@ -231,7 +231,7 @@ struct kv_window {
 	uint64_t at, length;
 };
 
-/* What of an entry is done, in this order; those that do not apply to it are left out. */
+/* What of an entry is done, in this order; those that do not apply to it are left out (stages.c). */
 enum kv_entry_stage {
 	KV_ENTRY_STAT,
 	KV_ENTRY_OPEN,
