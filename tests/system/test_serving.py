@@ -105,6 +105,133 @@ def test_layouts():
                 check(not os.path.exists(f"{folder}/data/kvcache"), f"{layout}: files remain")
 
 
+# Of each layout that cuts a file in slots: the file of rank 0, bytes before the slots, of a header, of a slot
+# at least; and the requests of a put and of a get, each as its bytes of the header and whether it moves the block.
+SLOTS = {"vllm_disk": (r"blocks\.rank_0", 0, 0, 0, [(0, True)], [(0, True)]),
+         "mooncake_offset": (r"rank_0/kv_cache\.data", 0, 4096, 0, [(4096, True)],
+                             [(4096, False), (0, True)])}
+
+
+def paged(count):
+    """Rounded up to whole pages."""
+    return -(-count // 4096) * 4096
+
+
+def requests_of(slot, header, block, parts):
+    """(offset, bytes) of the requests for the block of a slot that begins there, with direct I/O."""
+    return [(slot + (0 if head else header), head + (paged(block) if whole else 0))
+            for head, whole in parts]
+
+
+def slots_seen(folder, layout, model, block, slots, tokens, block_tokens):
+    """Runs three requests of a shared prompt, each with four blocks of its own, in a file of so many slots; what was done
+    with it: [(call, (offset, bytes) or flags)], the bytes of a slot, and the measures."""
+    _, front, header, least, _, _ = SLOTS[layout]
+    slot = paged(max(header + block, least))
+    job = job_of(folder, layout, model, tokens, block_tokens=block_tokens, requests=3, verify="full",
+                 tiers=[{"kind": "store", "capacity": front + slots * slot + 4095}])
+    think = "20 s" if FULL else "4 s"
+    job["phases"][0]["kvcache"]["templates"][0].update(
+        context_min=4 * block_tokens, context_max=4 * block_tokens, think_min=think, think_max=think)
+    job["stores"]["c"]["direct"] = True
+    calls = []
+    for call, path, rest, result in traced(folder, 1, job)[0]:
+        inside = path.split("/data/kvcache/")[1]
+        if re.fullmatch(SLOTS[layout][0], inside):
+            at = re.search(r", (\d+), (\d+) *\)$", rest.strip())
+            check(result >= 0 or call == "openat", f"{layout}: {call} {rest}")
+            calls.append((call, (int(at[2]), int(at[1])) if at else rest, result))
+        else:
+            # The phase's own description, its folder's owner, and folders that are made.
+            check("haul" in inside or call in ("mkdir", "access") or not inside, f"{call} {path}")
+    return calls, slot, report(f"{folder}/results.h5")["phases"][0]
+
+
+@matrix
+def test_slots():
+    """Blocks in slots of one file per rank: the file is opened once and has its whole size before the first block; a put and a get are
+    the requests of their program, to whole slots and from where the block was put; a lookup is none; no block makes, renames or
+    removes anything; and beyond the capacity slots are used again, but not those of blocks that are read."""
+    for i, (model, token_bytes) in enumerate(TOKEN_BYTES.items()):
+        for layout in list(SLOTS) if FULL else list(SLOTS)[i::2]:
+            tokens, block_tokens = sizes_of(layout)
+            block, shared = block_tokens * token_bytes, tokens // block_tokens
+            slots = shared + 6
+            with Folder() as folder:
+                calls, slot, phase = slots_seen(folder, layout, model, block, slots, tokens, block_tokens)
+                _, front, header, _, put, get = SLOTS[layout]
+                where = f"{layout} {model}"
+                flags = [rest for call, rest, fd in calls if call == "openat" and fd >= 0]
+                check(len(flags) == 1 and "O_RDWR|O_CREAT" in flags[0] and "O_DIRECT" in flags[0], f"{where}: {flags}")
+                rest = collections.Counter(call for call, _, _ in calls if call not in ("openat", "pwrite64", "pread64"))
+                # A look at the file when it is opened, and before it is removed in the end.
+                check(rest == {"newfstatat": 2, "unlink": 1} and calls[-1][0] == "unlink", f"{where}: {rest}")
+                moved = [(call, where) for call, where, _ in calls if call in ("pwrite64", "pread64")]
+                end = front + slots * slot
+                check(moved[0] == ("pwrite64", (end - 4096, 4096)), f"{where}: {moved[0]}")
+                written = [at for call, at in moved[1:] if call == "pwrite64"]
+                read = [at for call, at in moved if call == "pread64"]
+                starts = [front + slot * n for n in range(slots)]
+                of_put = {start: requests_of(start, header, block, put) for start in starts}
+                of_get = {start: requests_of(start, header, block, get) for start in starts}
+                # Every request is part of a put or get of a slot, and all of them are whole.
+                puts, gets = collections.Counter(written), collections.Counter(read)
+                times = {start: puts[of_put[start][0]] for start in starts}
+                check(puts == {at: n for start, n in times.items() for at in of_put[start] if n}, f"{where}: {puts}")
+                check(shared + 8 <= sum(times.values()) <= shared + 12, f"{where}: {times}")
+                check(max(times.values()) == 2 and set(times.values()) <= {1, 2}, f"{where}: {times}")
+                kept = [start for start in starts if gets[of_get[start][0]]]
+                check(len(kept) == shared and all(times[start] == 1 for start in kept), f"{where}: {gets}")
+                check(gets == {at: 2 for start in kept for at in of_get[start]}, f"{where}: {gets}")
+                of, tier = phase["measures"], phase["tiers"][0]
+                check(of["payload_errors"] == 0 and of["errors"] == 0 and of["hits"] == 2 * shared, of)
+                check(of["lookups"] == 1 + 2 * (shared + 1) and of["stats"] == of["opens"] == 0, of)
+                check(tier["deletions"] == sum(times.values()) - slots, f"{where}: {tier}")
+                check(not os.path.exists(f"{folder}/data/kvcache"), f"{where}: files remain")
+
+
+def slots_job(folder, layout, **more):
+    return job_of(folder, layout, "tiny-1b", 512, block_tokens=32, requests=0, **{
+        "tiers": [{"kind": "store", "capacity": "300 MiB"}], **more})
+
+
+def test_slots_refused():
+    """What a file of slots cannot be, in a sentence."""
+    with Folder() as folder:
+        serving = {"layout": "vllm_disk", "decode_ranks": 1, "arrive": "constant", "rate": 1}
+        for store, more, sentence in (
+                ({}, {"tiers": [{"kind": "store"}]}, 'layout "vllm_disk" makes a file of that size'),
+                ({}, {"tiers": [{"kind": "store", "capacity": "64 KiB"}]}, "has no room for one block"),
+                ({}, {"serving": serving}, "finds nothing that another one has written"),
+                ({"uri": "mem://s"}, {}, "cannot write in place"),
+                ({"uri": "s3://bucket"}, {}, "cannot write in place")):
+            job = slots_job(folder, "vllm_disk", **more)
+            job["stores"]["c"].update(store)
+            write_job(folder, job)
+            r = alone("plan", "job.json", cwd=folder, env=KEYS)
+            check(r.rc != 0 and sentence in " ".join(f"{r.out} {r.err}".split()), f"{sentence}: {r}")
+
+
+@matrix
+def test_slots_cleaned():
+    """Of a run that was killed, the files of all ranks remain; `haul clean` removes them and their folders."""
+    for layout, (name, *_) in some(list(SLOTS.items()), 2):
+        with Folder() as folder:
+            write_job(folder, slots_job(folder, layout))
+            files = [f"{folder}/data/kvcache/" + name.replace("\\", "").replace("_0", f"_{rank}")
+                     for rank in range(2)]
+            process = start(2, "run", "job.json", "--results", "results.h5", cwd=folder,
+                            start_new_session=True)
+            for _ in range(10 * HANGS_S):
+                if all(map(os.path.exists, files)):
+                    break
+                time.sleep(0.1)
+            kill_run(process, folder)
+            check(all(map(os.path.exists, files)), f"{layout}: {os.listdir(folder)}")
+            r = alone("clean", "job.json", cwd=folder)
+            check(r.rc == 0 and not os.path.exists(f"{folder}/data/kvcache"), f"{layout}: {r}")
+
+
 class Noting(Quiet):
     """Notes what is asked of it: (method, name in the request, bytes sent, Range)."""
 

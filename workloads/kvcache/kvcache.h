@@ -115,6 +115,8 @@ struct kv_tier_place {
 };
 
 /* What the options of a phase stand for, with all defaults in place. */
+struct kv_slots;
+
 struct kv_setup {
 	const struct kvcache_options *options;
 	struct model model;
@@ -132,6 +134,8 @@ struct kv_setup {
 	bool in_memory;            /* a tier is memory of the rank */
 	bool looks_before_writes;  /* profile serving: what is there is not written again */
 	uint64_t memory;           /* its capacity */
+	const struct kv_slots
+		*slots; /* profile serving: how a rank's file is cut; NULL: it has none */
 };
 
 /* The chunk where it was left out, which the stores decide. */

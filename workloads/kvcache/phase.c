@@ -18,6 +18,12 @@ static int phase_check_chunk(const struct kv_run *r, uint32_t store, struct err 
 {
 	uint64_t align = r->stores[store].alignment, chunk = r->setup.options->chunk;
 
+	if (r->setup.slots && align > KV_SLOT_PAGE)
+		return err_set(
+			err, -EINVAL,
+			"%s/serving/layout: slots begin at multiples of %d bytes, but direct "
+			"I/O of this store goes by whole blocks of %" PRIu64,
+			r->ctx->phase->path, KV_SLOT_PAGE, align);
 	if (align <= 1 || chunk % align == 0)
 		return 0;
 	return err_set(err, -EINVAL,
@@ -176,6 +182,8 @@ static int phase_prepare(struct kv_run *r, struct err *err)
 		if (rc < 0)
 			break;
 	}
+	if (rc == 0 && r->setup.slots)
+		rc = group_agree(r->ctx->group, kv_server_file(r, err), err);
 	return rc;
 }
 

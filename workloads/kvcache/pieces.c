@@ -55,13 +55,21 @@ static void window_send(struct kv_worker *w, struct kv_window *win, enum request
 	struct request *req = &win->slot.req;
 
 	*req = (struct request){.op = op,
-				.object = reads ? &t->from : &t->to,
-				.offset = win->at,
-				.length = win->length,
-				.data = win->data ? (char *)win->data + lead : NULL};
+				.object = kv_transfer_object(w, t, reads),
+				.offset = t->task.at + win->at - win->head,
+				.length = win->head + win->length,
+				.data = win->data ? (char *)win->data + lead - win->head : NULL};
 	win->queue = kv_transfer_queue(w, reads ? &t->task.from : &t->task.to);
 	win->state = reads ? KV_WINDOW_READS : KV_WINDOW_WRITES;
 	queue_submit(win->queue, &req, 1);
+}
+
+static void window_make_head(const struct kv_worker *w, const struct kv_window *win, char *head)
+{
+	const struct kv_operation *what = &win->of->task.what;
+
+	memset(head, 0, win->head);
+	w->work->setup->slots->make(what->id, what->bytes, head);
 }
 
 static void window_fill(struct kv_worker *w, struct kv_window *win)
@@ -72,8 +80,19 @@ static void window_fill(struct kv_worker *w, struct kv_window *win)
 	if (!win->data || !end_keeps(w, &t->task.to))
 		return;
 	begin_ns = kv_transfer_now(w);
+	if (win->head)
+		window_make_head(w, win, (char *)win->data - win->head);
 	pattern_fill(&t->pattern, 0, win->at, win->data, win->length);
 	transfer_worked(w, t, KV_WORKER_FILL_NS, begin_ns);
+}
+
+/* Of a header that was read alone: how many bytes are right, all or none. */
+static uint64_t window_check_head(const struct kv_worker *w, const struct kv_window *win)
+{
+	char head[KV_SLOT_PAGE];
+
+	window_make_head(w, win, head);
+	return memcmp(head, (char *)win->data - win->head, win->head) == 0 ? win->head : 0;
 }
 
 /* Compares the bytes of a piece with those that were written, or 4 KiB of them. */
@@ -92,14 +111,17 @@ static int window_check(struct kv_worker *w, struct kv_window *win)
 		at = at % (length - VERIFY_SAMPLE_BYTES + 1) & ~(uint64_t)7;
 		length = VERIFY_SAMPLE_BYTES;
 	}
-	good = pattern_verify(&t->pattern, 0, win->at + at, data + win->slot.req.answer.lead + at,
-			      length);
+	if (win->head)
+		good = window_check_head(w, win);
+	else
+		good = pattern_verify(&t->pattern, 0, win->at + at,
+				      data + win->slot.req.answer.lead + at, length);
 	transfer_worked(w, t, KV_WORKER_VERIFY_NS, begin_ns);
-	if (good == length)
+	if (good == win->head + length)
 		return 0;
 	w->member->counts[KV_WORKER_PAYLOAD_ERRORS]++;
 	meter_error(&w->member->meter);
-	win->slot.req.offset = win->at + at + good;
+	win->slot.req.offset = t->task.at + win->at - win->head + at + good;
 	return -EILSEQ;
 }
 
@@ -116,7 +138,7 @@ void kv_window_have(struct kv_worker *w, struct kv_window *win)
 		window_fill(w, win);
 	} else if (window_check(w, win) < 0) {
 		answer_text_differs(text, win->slot.req.offset);
-		win->slot.req.object = &t->from;
+		win->slot.req.object = kv_transfer_object(w, t, true);
 		win->slot.req.op = REQ_READ;
 		kv_transfer_fail(w, t, from ? from : w->queues[0], &win->slot.req, -EILSEQ, text);
 	}
@@ -141,8 +163,8 @@ static void window_look(struct kv_worker *w, struct kv_transfer *t)
 	struct residency *r = &w->residency;
 	uint64_t sampled = r->sampled_bytes, resident = r->resident_bytes;
 
-	residency_look(r, kv_transfer_queue(w, &t->task.from)->channel.store, &t->from, 0,
-		       t->task.what.bytes);
+	residency_look(r, kv_transfer_queue(w, &t->task.from)->channel.store,
+		       kv_transfer_object(w, t, true), t->task.at, t->task.what.bytes);
 	w->member->counts[KV_WORKER_SAMPLED_BYTES] += r->sampled_bytes - sampled;
 	w->member->counts[KV_WORKER_RESIDENT_BYTES] += r->resident_bytes - resident;
 }
@@ -156,20 +178,28 @@ static uint64_t window_bytes(const struct kv_worker *w, const struct kv_transfer
 	return l ? min_u64(bytes, l->bytes - t->next % l->bytes) : bytes;
 }
 
+/* Whether the header of a slot has a request of its own. */
+static bool window_head_apart(const struct kv_worker *w, const struct kv_transfer *t)
+{
+	return t->task.from.kind == KV_TIER_STORE || w->work->setup->slots->apart;
+}
+
 void kv_window_begin(struct kv_worker *w, struct kv_transfer *t)
 {
 	struct kv_window *win = kv_window_take(w, t);
 
 	win->at = t->next;
-	win->length = window_bytes(w, t);
-	win->data = win->slot.buffer;
+	win->head = t->head;
+	win->length = win->head && window_head_apart(w, t) ? 0 : window_bytes(w, t);
+	win->data = win->slot.buffer ? (char *)win->slot.buffer + win->head : NULL;
+	t->head = 0;
 	t->next += win->length;
 	t->busy++;
 	if (t->block != KV_NONE) {
 		win->data = kv_memory_block(w->work->memory, t->block);
 		t->block = kv_memory_next(w->work->memory, t->block);
 	}
-	if (t->task.from.kind == KV_TIER_STORE && !win->at)
+	if (t->task.from.kind == KV_TIER_STORE && !win->at && !win->head)
 		window_look(w, t);
 	if (t->task.from.kind == KV_TIER_STORE)
 		window_send(w, win, REQ_READ);

@@ -26,6 +26,15 @@ static inline void kv_transfer_key(const struct kv_worker *w, const struct kv_tr
 	w->work->object_key(w->work, end->tier, t->task.what.id, o->key);
 }
 
+/* What a request for bytes is about. */
+static inline struct object *kv_transfer_object(const struct kv_worker *w, struct kv_transfer *t,
+						bool reads)
+{
+	if (w->work->setup->slots)
+		return &w->work->file;
+	return reads ? &t->from : &t->to;
+}
+
 static inline struct kv_window *kv_window_take(struct kv_worker *w, struct kv_transfer *t)
 {
 	struct kv_window *win = list_member(slots_take(&w->windows), struct kv_window, slot);

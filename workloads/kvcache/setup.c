@@ -304,6 +304,7 @@ static int setup_serving(struct kv_setup *s, const char *path, struct err *err)
 	s->looks_before_writes = o->profile == KV_PROFILE_SERVING;
 	if (!s->looks_before_writes)
 		return 0;
+	s->slots = kv_layouts[v->layout].slots;
 	if (s->tensor > 1)
 		return err_set(err, -EINVAL,
 			       "%s/profile: \"serving\" has one rank per server; set "
@@ -324,6 +325,16 @@ static int setup_serving(struct kv_setup *s, const char *path, struct err *err)
 			       "%s/serving/arrive: the requests are recorded, and have their own "
 			       "times",
 			       path);
+	if (s->slots && v->decode_ranks)
+		return err_set(err, -EINVAL,
+			       "%s/serving/decode_ranks: with layout \"%s\" each rank has a file "
+			       "of its own, and finds nothing that another one has written",
+			       path, kv_layout_names[v->layout]);
+	if (s->slots && s->rules[0].capacity == KV_UNLIMITED)
+		return err_set(err, -EINVAL,
+			       "%s/tiers/0/capacity: is missing: layout \"%s\" makes a file of "
+			       "that size for each rank",
+			       path, kv_layout_names[v->layout]);
 	if (v->decode_ranks && !arrives && !s->source.arrivals.file[0])
 		return err_set(
 			err, -EINVAL,
@@ -378,6 +389,14 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 					   : min_u64(out->source.users_most, KV_SERVED_DEFAULT));
 	out->entry_bytes_most =
 		kv_model_shard_most(&out->model, setup_tokens_most(out), out->tensor);
+	if (out->slots &&
+	    !kv_slots_count(out->slots, out->rules[0].capacity, out->entry_bytes_most))
+		return err_set(
+			err, -EINVAL,
+			"%s/tiers/0/capacity: has no room for one block, which takes %" PRIu64
+			" bytes",
+			phase->path,
+			out->slots->front + kv_slot_bytes(out->slots, out->entry_bytes_most));
 	return setup_check_stores(out, phase->path, err);
 }
 

@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "workloads/kvcache/requests/steps.h"
 #include "workloads/kvcache/run.h"
+#include "workloads/kvcache/serving/layout.h"
 #include "workloads/kvcache/serving/server.h"
 
 /* How many entries of average size a tier with that capacity has; 0: that is not known. */
@@ -14,6 +15,8 @@ static uint64_t size_entries(const struct kv_setup *s, uint64_t capacity)
 {
 	uint64_t tokens = 0, bytes;
 
+	if (s->slots)
+		return 1;
 	if (s->options->profile == KV_PROFILE_SERVING && capacity != KV_UNLIMITED)
 		return capacity / s->entry_bytes_most;
 	if (capacity == KV_UNLIMITED || s->source.arrivals.file[0] || !s->source.template_count)
@@ -156,6 +159,10 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 	size_note_group(out, &s);
 	size_note_space(out, &s);
 	size_note_token(out, &s.model);
+	if (s.slots)
+		demand_note(out, "the file of a rank has %" PRIu64 " slots of %" PRIu64 " bytes",
+			    kv_slots_count(s.slots, s.rules[0].capacity, s.entry_bytes_most),
+			    kv_slot_bytes(s.slots, s.entry_bytes_most));
 	demand_note(out, "how many bytes are moved depends on how fast the stores are");
 	if (o->requests)
 		demand_note(out, "the phase ends earlier, after its number of requests");
@@ -209,7 +216,7 @@ int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_
 		}
 		if (!p || o->trace[0])
 			continue;
-		p->needs = BACKEND_RANGES | BACKEND_WRITES;
+		p->needs = BACKEND_RANGES | BACKEND_WRITES | (s.slots ? BACKEND_UPDATE : 0);
 		p->depth = o->depth;
 		p->depth_option = "depth";
 		p->verifies = o->verify == VERIFY_FULL;

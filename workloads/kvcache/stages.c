@@ -16,6 +16,9 @@ static bool stage_applies(const struct kv_worker *w, const struct kv_transfer *t
 		task->what.kind != KV_OPERATION_DELETE && task->what.kind != KV_OPERATION_LOOKUP;
 	bool from = task->from.kind == KV_TIER_STORE, to = task->to.kind == KV_TIER_STORE;
 
+	/* The rank's file of slots is open, and its index is the main thread's. */
+	if (w->work->setup->slots && stage != KV_ENTRY_PIECES && stage != KV_ENTRY_DONE)
+		return false;
 	switch (stage) {
 	case KV_ENTRY_STAT:
 		if (task->what.kind == KV_OPERATION_WRITE)

@@ -61,7 +61,7 @@ static void transfer_end(struct kv_worker *w, struct kv_transfer *t)
 
 static bool transfer_has_pieces(const struct kv_transfer *t)
 {
-	return t->task.rc == 0 && t->next < t->task.what.bytes;
+	return t->task.rc == 0 && (t->next < t->task.what.bytes || t->head);
 }
 
 /* Sends what the transfer can send, as long as there are windows. After an error, no more pieces
@@ -93,6 +93,14 @@ static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 	}
 }
 
+/* Bytes of the header that is moved beside a block. */
+static uint64_t transfer_head(const struct kv_worker *w, const struct kv_task *task)
+{
+	const struct kv_slots *slots = w->work->setup->slots;
+
+	return slots && (task->to.kind == KV_TIER_STORE || slots->checked) ? slots->header : 0;
+}
+
 static void transfer_begin(struct kv_worker *w, uint32_t number)
 {
 	struct kv_transfer *t = &w->transfers[number];
@@ -109,6 +117,7 @@ static void transfer_begin(struct kv_worker *w, uint32_t number)
 						  : KV_NONE;
 	t->pattern = w->work->pattern;
 	t->pattern.key = fill_key(w->work->seed, kv_id_hash(task->what.id));
+	t->head = transfer_head(w, task);
 	/* Errors of pieces in memory name the entry, too. */
 	if (task->from.kind != KV_TIER_GPU)
 		kv_transfer_key(w, t, &task->from, &t->from);

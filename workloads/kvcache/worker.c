@@ -68,6 +68,12 @@ static uint64_t worker_round(uint64_t bytes)
 	return (bytes + PATTERN_BLOCK - 1) / PATTERN_BLOCK * PATTERN_BLOCK;
 }
 
+/* A request moves a chunk at most, and with it the header of a slot. */
+static uint64_t worker_piece(const struct kv_setup *s)
+{
+	return s->options->chunk + (s->slots ? s->slots->header : 0);
+}
+
 uint64_t kv_worker_bytes(const struct kv_setup *s)
 {
 	uint64_t depth = s->options->depth;
@@ -75,7 +81,7 @@ uint64_t kv_worker_bytes(const struct kv_setup *s)
 	return sizeof(struct kv_worker) + crew_thread_bytes(&kv_meter) +
 	       slots_memory(depth, sizeof(struct kv_window)) +
 	       kv_worker_tasks(s) * sizeof(struct kv_transfer) +
-	       depth * worker_round(s->options->chunk);
+	       depth * worker_round(worker_piece(s));
 }
 
 uint64_t kv_window_bytes(const struct kv_setup *s, const struct store *stores)
@@ -83,7 +89,7 @@ uint64_t kv_window_bytes(const struct kv_setup *s, const struct store *stores)
 	uint64_t most = s->in_memory ? s->options->chunk : 0;
 
 	for (uint32_t i = 0; i < s->store_count; i++) {
-		uint64_t bytes = queue_buffer_bytes(&stores[i], s->options->chunk);
+		uint64_t bytes = queue_buffer_bytes(&stores[i], worker_piece(s));
 
 		if (store_can(&stores[i], BACKEND_CONTENT) && bytes > most)
 			most = bytes;

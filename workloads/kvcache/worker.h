@@ -206,6 +206,7 @@ struct kv_task {
 	const struct kv_layers *layers; /* NULL: nobody asks when they came */
 	_Atomic uint32_t
 		*missed; /* what of a prompt lies behind this block is not asked for; or NULL */
+	uint64_t at;     /* where the block begins in the rank's file of slots; else 0 */
 	bool quiet; /* its answer wakes nobody while its thread has tasks that it has not begun */
 	/* The answer. */
 	int rc;
@@ -229,6 +230,7 @@ struct kv_window {
 	struct queue *queue; /* which has the request */
 	void *data;          /* where the piece is: the buffer, or a block of memory */
 	uint64_t at, length;
+	uint64_t head; /* bytes of the slot's header that go with it, in front of data */
 };
 
 /* What of an entry is done, in this order; those that do not apply to it are left out (stages.c). */
@@ -255,6 +257,7 @@ struct kv_transfer {
 	struct pattern pattern;
 	char ending[KV_ENDING_BYTES]; /* of the file that is written, as the layout has it */
 	uint64_t next;                /* the byte at which the next piece begins */
+	uint64_t head;                /* bytes of the slot's header that have not been sent */
 	uint32_t block;               /* its block of memory */
 	uint32_t busy;                /* pieces under way */
 	uint64_t host_ns;
@@ -280,8 +283,9 @@ struct kv_work {
 	struct kv_memory *memory;
 	struct pattern pattern; /* without its key */
 	uint64_t seed;
-	const struct kv_layout *layout;              /* profile serving; else NULL */
-	bool keeps;                                  /* the first store tells what is there */
+	const struct kv_layout *layout; /* profile serving; else NULL */
+	bool keeps;                     /* the first store tells what is there */
+	struct object file;             /* the rank's file, open, where blocks lie in slots */
 	char prefix[KV_TIERS_MAX][OBJECT_KEY_BYTES]; /* of objects, see kv_object_key */
 	void (*object_key)(const struct kv_work *work, uint32_t tier, struct kv_id id,
 			   char key[OBJECT_KEY_BYTES]);

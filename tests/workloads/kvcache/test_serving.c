@@ -156,13 +156,15 @@ static void test_crossover(void)
 }
 
 /* The store itself says what is there, and has the bytes that were written, whichever rank wrote them;
- * on every layout. */
+ * on every layout whose blocks are objects. */
 static void test_store(void)
 {
 	for (int layout = 0; layout < KV_LAYOUTS; layout++) {
 		uint64_t hits = 0, writes = 0, lookups = 0, gone = 0, prompts = 0;
 		struct fixture *f;
 
+		if (kv_layouts[layout].slots)
+			continue;
 		snprintf(
 			phase, sizeof(phase),
 			"\"profile\": \"serving\", \"model\": {\"layers\": 1, \"hidden\": 64, \"heads\": 1, "
@@ -185,6 +187,50 @@ static void test_store(void)
 		CU_ASSERT_EQUAL(writes, 64 + prompts * 10);
 		CU_ASSERT_TRUE(lookups >= hits + prompts);
 		CU_ASSERT_EQUAL(gone, 0);
+		fixture_free(f);
+	}
+}
+
+/* Slots of a file: all that is written and not deleted has one, and what a prompt has found keeps its slot until it has
+ * come, also where there are fewer slots than blocks of a prompt, and several prompts at a time. Where there is
+ * room, the shared prompt stays, since it is used again and again. */
+static void test_slots(void)
+{
+	static const struct {
+		uint32_t slots, users;
+	} cases[] = {{200, 1}, {76, 1}, {20, 1}, {1, 1}, {200, 8}, {30, 8}, {2, 8}};
+	const uint64_t block = 16 * (uint64_t)LAYER_TOKEN_BYTES;
+
+	for (int i = 0; i < KV_LAYOUTS * (int)COUNT(cases); i++) {
+		const struct kv_layout *l = &kv_layouts[i % KV_LAYOUTS];
+		uint32_t slots = cases[i / KV_LAYOUTS].slots, users = cases[i / KV_LAYOUTS].users;
+		uint64_t n, entries, deleted, writes;
+		char rest[256], serving[128];
+		struct fixture *f;
+
+		if (!l->slots)
+			continue;
+		snprintf(rest, sizeof(rest),
+			 "\"users\": %" PRIu32 ", \"duration\": \"5 s\", \"depth\": 16, "
+			 "\"tiers\": [{\"kind\": \"store\", \"capacity\": %" PRIu64 "}], ",
+			 users, l->slots->front + slots * kv_slot_bytes(l->slots, block));
+		snprintf(serving, sizeof(serving), BLOCKS "\"layout\": \"%s\"", l->name);
+		f = serve(1, rest, serving, 1);
+		kvcache_expect_ok(f);
+		n = kvcache_of(f, 0, KV_REQUESTS);
+		writes = kvcache_of(f, 0, KV_ENTRY_WRITES);
+		entries = kvcache_tier(f, 0, 0, KV_TIER_ENTRIES);
+		deleted = kvcache_tier(f, 0, 0, KV_TIER_DELETED);
+		CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_GONE), 0);
+		CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_STATS) + kvcache_of(f, 0, KV_OPENS), 0);
+		CU_ASSERT_EQUAL(writes - deleted, entries);
+		CU_ASSERT_TRUE(entries <= slots && (slots > 74 || deleted > 0));
+		CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_ENTRY_READS), kvcache_of(f, 0, KV_HITS));
+		if (slots > 74 && users == 1) {
+			CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_HITS), (n - 1) * 64);
+			CU_ASSERT_EQUAL(writes, 64 + n * 10);
+			CU_ASSERT_EQUAL(entries, slots > 80 ? slots : 76);
+		}
 		fixture_free(f);
 	}
 }
@@ -456,6 +502,7 @@ int main(void)
 		{"blocks are counted", test_counts},
 		{"where recomputing and fetching cross", test_crossover},
 		{"the store says what is there", test_store},
+		{"blocks in slots of a file", test_slots},
 		{"a block that several prompts miss is written once", test_once},
 		{"memory in front of the store", test_memory},
 		{"bytes in flight, as LMCache's table has them", test_fetch_bytes},

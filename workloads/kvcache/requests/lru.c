@@ -77,6 +77,25 @@ void kv_lru_remove(struct kv_lru *l, uint64_t key)
 		lru_drop(l, number);
 }
 
+uint32_t kv_lru_hold(struct kv_lru *l, uint64_t key)
+{
+	uint32_t number;
+
+	if (kv_lru_use(l, key) < 0)
+		return KV_NONE;
+	number = l->youngest;
+	kv_entry_at(&l->entries, number)->uses++;
+	return number;
+}
+
+void kv_lru_let_go(struct kv_lru *l, uint64_t key)
+{
+	uint32_t number = kv_entries_find(&l->entries, kv_block_id(key));
+
+	if (number != KV_NONE)
+		kv_entry_at(&l->entries, number)->uses--;
+}
+
 bool kv_lru_take(struct kv_lru *l, uint64_t *key)
 {
 	uint32_t number = l->oldest;
@@ -91,6 +110,23 @@ bool kv_lru_take(struct kv_lru *l, uint64_t *key)
 bool kv_lru_over(struct kv_lru *l, uint64_t *key)
 {
 	return l->entries.live > l->room && kv_lru_take(l, key);
+}
+
+/* Those that are held are in use, so they go to the others end on the way. */
+bool kv_lru_room(struct kv_lru *l, uint64_t *key)
+{
+	*key = 0;
+	if (l->entries.live < l->room)
+		return true;
+	for (uint32_t i = 0; i < l->entries.live; i++) {
+		uint32_t number = l->oldest;
+
+		if (!kv_entry_at(&l->entries, number)->uses)
+			return kv_lru_take(l, key);
+		lru_unlink(l, number);
+		lru_append(l, number);
+	}
+	return false;
 }
 
 uint32_t kv_lru_prompt(struct kv_lru *l, const uint64_t *keys, uint32_t count)

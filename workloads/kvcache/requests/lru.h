@@ -31,9 +31,16 @@ bool kv_lru_has(const struct kv_lru *l, uint64_t key);
  * room is the caller's to take. */
 int kv_lru_use(struct kv_lru *l, uint64_t key);
 void kv_lru_remove(struct kv_lru *l, uint64_t key);
+/* Uses a block, and holds it until it is let go of as often. Returns its number, which is below the
+ * most blocks that there have been at a time; KV_NONE: no memory. */
+uint32_t kv_lru_hold(struct kv_lru *l, uint64_t key);
+void kv_lru_let_go(struct kv_lru *l, uint64_t key);
 /* Takes the block that was used least recently out, if there is one too many; or in any case. */
 bool kv_lru_over(struct kv_lru *l, uint64_t *key);
 bool kv_lru_take(struct kv_lru *l, uint64_t *key);
+/* Where one more would be too many, takes the block that was used least recently of those that nobody
+ * holds; else key is 0. Returns false where all are held. */
+bool kv_lru_room(struct kv_lru *l, uint64_t *key);
 
 /* All blocks, from l->oldest on: the id of one, and the next one; KV_NONE: there is none. */
 static inline struct kv_id kv_lru_id(const struct kv_lru *l, uint32_t number)

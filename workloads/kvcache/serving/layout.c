@@ -2,11 +2,13 @@
 /* Layouts of blocks in a store: see layout.h. */
 #include "workloads/kvcache/serving/layout.h"
 
+#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/content/random.h"
+#include "core/numbers.h"
 
 /* Bits of LMCache's kv_rank: world << 24 | rank << 16 | local_world << 8 | local_rank. One rank of
  * one, since a rank of haul is a server. */
@@ -66,24 +68,89 @@ static void vllm_fs_key(const char *folder, const char *model, uint64_t block,
 		 mix64(block ^ all));
 }
 
+static void vllm_disk_key(const char *folder, const char *model, uint64_t rank,
+			  char key[OBJECT_KEY_BYTES])
+{
+	(void)model;
+	snprintf(key, OBJECT_KEY_BYTES, "%s/blocks.rank_%" PRIu64, folder, rank);
+}
+
+static void mooncake_offset_key(const char *folder, const char *model, uint64_t rank,
+				char key[OBJECT_KEY_BYTES])
+{
+	(void)model;
+	snprintf(key, OBJECT_KEY_BYTES, "%s/rank_%" PRIu64 "/kv_cache.data", folder, rank);
+}
+
+/* Length of the key, length of the value, sequence, flags (1: there is a checksum), checksum; then the
+ * key. Without a checksum, which is an option there. */
+static void mooncake_offset_header(struct kv_id id, uint64_t bytes, char *out)
+{
+	enum { KEY_AT = 24, KEY_LENGTH = 16 };
+	const uint32_t lengths[2] = {htole32(KEY_LENGTH), htole32((uint32_t)bytes)};
+
+	memcpy(out, lengths, sizeof(lengths));
+	snprintf(out + KEY_AT, KEY_LENGTH + 1, "%016" PRIx64, id.low);
+}
+
+static const struct kv_slots vllm_disk_slots = {.front = 0};
+static const struct kv_slots mooncake_offset_slots = {
+	.header = KV_SLOT_PAGE, .checked = true, .make = mooncake_offset_header};
+
 const struct kv_layout kv_layouts[KV_LAYOUTS] = {
-	[KV_LAYOUT_HAUL] = {"haul", "", haul_key, NULL, false, false, 0, 1},
-	[KV_LAYOUT_LMCACHE_FS] = {"lmcache_fs", "LMCache, fs_l2_adapter.py @02ebd8bb, July 2026",
-				  lmcache_fs_key, ".tmp", false, false, 1, 0},
-	[KV_LAYOUT_LMCACHE_S3] = {"lmcache_s3", "LMCache, s3_l2_adapter.py @000e877, 2026",
-				  lmcache_s3_key, NULL, false, false, 0, 0},
-	[KV_LAYOUT_VLLM_FS] = {"vllm_fs", "vLLM, fs/manager.py @0255eea, July to September 2026",
-			       vllm_fs_key, ".tmp", true, true, 0, 3},
-	[KV_LAYOUT_LMCACHE_FS_NATIVE] = {"lmcache_fs_native",
-					 "LMCache, connector.cpp @121206a, 2026", lmcache_fs_key,
-					 ".tmp", false, false, 0, 0},
+	[KV_LAYOUT_HAUL] = {.name = "haul", .version = "", .key = haul_key, .depth = 1},
+	[KV_LAYOUT_LMCACHE_FS] = {.name = "lmcache_fs",
+				  .version = "LMCache, fs_l2_adapter.py @02ebd8bb, July 2026",
+				  .key = lmcache_fs_key,
+				  .temporary = ".tmp",
+				  .lookups = 1},
+	[KV_LAYOUT_LMCACHE_S3] = {.name = "lmcache_s3",
+				  .version = "LMCache, s3_l2_adapter.py @000e877, 2026",
+				  .key = lmcache_s3_key},
+	[KV_LAYOUT_VLLM_FS] = {.name = "vllm_fs",
+			       .version = "vLLM, fs/manager.py @0255eea, July to September 2026",
+			       .key = vllm_fs_key,
+			       .temporary = ".tmp",
+			       .draws = true,
+			       .only_exists = true,
+			       .depth = 3},
+	[KV_LAYOUT_LMCACHE_FS_NATIVE] = {.name = "lmcache_fs_native",
+					 .version = "LMCache, connector.cpp @121206a, 2026",
+					 .key = lmcache_fs_key,
+					 .temporary = ".tmp"},
+	[KV_LAYOUT_VLLM_DISK] = {.name = "vllm_disk",
+				 .version = "vLLM, disk_backend.py @055e47c2, 2026",
+				 .key = vllm_disk_key,
+				 .slots = &vllm_disk_slots},
+	[KV_LAYOUT_MOONCAKE_OFFSET] = {.name = "mooncake_offset",
+				       .version = "Mooncake, storage_backend.cpp @00fcaf72, 2026",
+				       .key = mooncake_offset_key,
+				       .depth = 1,
+				       .slots = &mooncake_offset_slots},
 };
 const char *const kv_layout_names[] = {[KV_LAYOUT_HAUL] = "haul",
 				       [KV_LAYOUT_LMCACHE_FS] = "lmcache_fs",
 				       [KV_LAYOUT_LMCACHE_S3] = "lmcache_s3",
 				       [KV_LAYOUT_VLLM_FS] = "vllm_fs",
 				       [KV_LAYOUT_LMCACHE_FS_NATIVE] = "lmcache_fs_native",
+				       [KV_LAYOUT_VLLM_DISK] = "vllm_disk",
+				       [KV_LAYOUT_MOONCAKE_OFFSET] = "mooncake_offset",
 				       [KV_LAYOUTS] = NULL};
+
+uint64_t kv_slot_bytes(const struct kv_slots *s, uint64_t block_bytes)
+{
+	return (s->header + block_bytes + KV_SLOT_PAGE - 1) / KV_SLOT_PAGE * KV_SLOT_PAGE;
+}
+
+uint64_t kv_slots_count(const struct kv_slots *s, uint64_t capacity, uint64_t block_bytes)
+{
+	return excess_u64(capacity, s->front) / kv_slot_bytes(s, block_bytes);
+}
+
+uint64_t kv_slot_at(const struct kv_slots *s, uint64_t slot, uint64_t block_bytes)
+{
+	return s->front + slot * kv_slot_bytes(s, block_bytes) + s->header;
+}
 
 void kv_layout_ending(const struct kv_layout *l, uint32_t draw, char out[KV_ENDING_BYTES])
 {
@@ -113,6 +180,10 @@ bool kv_layout_named(enum kv_layout_kind kind, const char *name)
 		return strstr(name, "@0@");
 	case KV_LAYOUT_VLLM_FS:
 		return strstr(name, ".bin") && (name_ends(name, ".bin") || name_ends(name, ".tmp"));
+	case KV_LAYOUT_VLLM_DISK:
+		return strncmp(name, "blocks.rank_", 12) == 0;
+	case KV_LAYOUT_MOONCAKE_OFFSET:
+		return strcmp(name, "kv_cache.data") == 0;
 	case KV_LAYOUTS:
 		break;
 	}

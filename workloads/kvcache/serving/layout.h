@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layouts of blocks in a store: the names, temporary files and lookups of the cache servers that people run, as one table with
- * version and source. Pure functions; any thread. */
+ * version and source. Pure functions; any thread.
+ *
+ * A block is an object; or it lies in a slot of the one file of its rank, whose own index says where:
+ *
+ *	| front: two copies of the index | slot 0: header, block, room | slot 1 | … */
 #ifndef HAUL_WORKLOADS_KVCACHE_LAYOUT_H
 #define HAUL_WORKLOADS_KVCACHE_LAYOUT_H
 
@@ -9,6 +13,7 @@
 #include <stdint.h>
 
 #include "backends/request.h"
+#include "workloads/kvcache/tiers/entries.h"
 
 enum { KV_ENDING_BYTES = 24 };
 enum kv_layout_kind {
@@ -17,12 +22,24 @@ enum kv_layout_kind {
 	KV_LAYOUT_LMCACHE_S3,
 	KV_LAYOUT_VLLM_FS,
 	KV_LAYOUT_LMCACHE_FS_NATIVE,
+	KV_LAYOUT_VLLM_DISK,
+	KV_LAYOUT_MOONCAKE_OFFSET,
 	KV_LAYOUTS
+};
+
+/* Slots, their headers and the index begin at multiples of KV_SLOT_PAGE bytes. */
+enum { KV_SLOT_PAGE = 4096 };
+struct kv_slots {
+	uint64_t front, header; /* bytes */
+	bool apart;             /* a header is written by a request of its own, before the block */
+	bool checked;           /* a header is read, too, before the block */
+	/* Makes the header of a block: out is zeroed and has KV_SLOT_PAGE bytes. NULL: there is none. */
+	void (*make)(struct kv_id id, uint64_t bytes, char *out);
 };
 
 struct kv_layout {
 	const char *name, *version; /* version: "haul": its own, in 256 folders */
-	/* Writes the key of a block below the folder. */
+	/* Writes the key of a block below the folder; with slots, of the file of the rank `block`. */
 	void (*key)(const char *folder, const char *model, uint64_t block,
 		    char key[OBJECT_KEY_BYTES]);
 	/* What follows the name of a file that is not whole; NULL: the store's own way. draws: a
@@ -32,9 +49,16 @@ struct kv_layout {
 	bool only_exists; /* a lookup does not ask for the size: access in place of stat */
 	uint64_t lookups; /* of a request at a time; 0: all */
 	uint32_t depth;   /* folders below FOLDER */
+	const struct kv_slots *slots; /* NULL: each block is an object */
 };
 extern const struct kv_layout kv_layouts[KV_LAYOUTS];
 extern const char *const kv_layout_names[]; /* ends in NULL */
+
+/* Bytes of a slot; and how many there are in a file of that capacity. */
+uint64_t kv_slot_bytes(const struct kv_slots *s, uint64_t block_bytes);
+uint64_t kv_slots_count(const struct kv_slots *s, uint64_t capacity, uint64_t block_bytes);
+/* The byte of the file at which the block of a slot begins, behind its header. */
+uint64_t kv_slot_at(const struct kv_slots *s, uint64_t slot, uint64_t block_bytes);
 
 /* The ending of a file that is not whole, with that number where the layout draws one; "": the
  * store's own. */

@@ -56,6 +56,7 @@ static void prefill_compute(struct kv_server *s, struct kv_prefill *f)
 	uint64_t tokens = f->prompt.context - block_tokens(s, &f->prompt, f->memory + f->fetched);
 	uint64_t compute_ns = tokens_ns(s, tokens), arrived_ns = f->looked_ns, stall_ns = 0;
 
+	kv_server_let_go(s, f);
 	f->missing_ns = compute_ns;
 	for (uint32_t l = 0; f->fetched && l < layers; l++) {
 		uint64_t at_ns = atomic_load_explicit(&f->layers.at_ns[l], memory_order_relaxed);
@@ -112,17 +113,28 @@ static void prefill_begin(struct kv_run *r, struct kv_prefill *f)
 
 	f->served_ns = r->now_ns;
 	f->stage = KV_PREFILL_LOOKUP;
-	f->memory = f->under_way = 0;
+	f->memory = f->held = f->under_way = 0;
 	f->sends = false;
 	while (f->memory < p->count && kv_lru_has(&s->memory, p->keys[f->memory]))
 		f->memory++;
 	f->next = f->memory;
 	f->found = p->count;
 	s->busy++;
-	if (f->memory == p->count)
+	if (s->slots)
+		kv_server_lookup(r, f);
+	if (f->memory == p->count || s->slots)
 		prefill_looked(r, f);
 	else
 		prefill_sends(s, f);
+}
+
+/* Where a block that has a slot begins in the rank's file. */
+static uint64_t server_at(const struct kv_server *s, uint64_t key)
+{
+	uint32_t slot = kv_entries_find(&s->written.entries, kv_block_id(key));
+
+	INVARIANT(slot < s->written.room, "who gives a block a task has held its slot");
+	return kv_slot_at(s->slots, slot, s->block_bytes);
 }
 
 static void server_give(struct kv_run *r, struct kv_prefill *f, uint32_t block, uint64_t key,
@@ -143,6 +155,8 @@ static void server_give(struct kv_run *r, struct kv_prefill *f, uint32_t block, 
 		if (!f->under_way)
 			atomic_store_explicit(&f->missed, UINT32_MAX, memory_order_relaxed);
 	}
+	if (r->server->slots)
+		task.at = server_at(r->server, key);
 	if (f)
 		f->under_way++;
 	kv_shard_give(r, &task);
@@ -197,6 +211,8 @@ static void server_write(struct kv_run *r)
 		server_give(r, NULL, 0, key, KV_OPERATION_DELETE);
 	while (r->loads.least < most && s->pending_count) {
 		key = s->pending[s->pending_first];
+		if (s->slots && !kv_server_slot(r, key))
+			return;
 		s->pending_first = (s->pending_first + 1) % s->pending_room;
 		s->pending_count--;
 		server_give(r, NULL, 0, key, KV_OPERATION_WRITE);
@@ -335,6 +351,10 @@ static void server_answered(struct kv_run *r, const struct kv_task *t)
 
 	if (t->what.kind == KV_OPERATION_WRITE)
 		kv_lru_remove(&s->queued, t->what.id.low);
+	if (t->what.kind == KV_OPERATION_WRITE && s->slots)
+		kv_lru_let_go(&s->written, t->what.id.low);
+	if (t->what.kind == KV_OPERATION_WRITE && s->slots && t->rc < 0)
+		kv_lru_remove(&s->written, t->what.id.low);
 	if (t->what.kind == KV_OPERATION_WRITE && t->rc == 0) {
 		row[KV_PRESENT] += t->present;
 		if (!t->present && kv_lru_use(&s->written, t->what.id.low) < 0)

@@ -21,6 +21,7 @@
 #include "workloads/kvcache/requests/lru.h"
 #include "workloads/kvcache/requests/prompts.h"
 #include "workloads/kvcache/run.h"
+#include "workloads/kvcache/serving/layout.h"
 
 /* What a rank does. With decode_ranks, each rank of the first half computes prompts, and the one that has
  * its place in the second half fetches what it has written, and has the first tokens. */
@@ -42,6 +43,7 @@ struct kv_prefill {
 	bool sends;
 	uint32_t memory;          /* leading blocks that memory has */
 	uint32_t found;           /* leading blocks that are there, as far as is known */
+	uint32_t held;            /* with slots: of them, those that are not to lose their slots */
 	uint32_t next, under_way; /* the next block to look up or fetch; those under way */
 	uint32_t fetched;         /* blocks behind those of memory that have come */
 	uint64_t served_ns, looked_ns, ends_ns;
@@ -61,12 +63,15 @@ struct kv_server {
 	struct kv_prompts prompts;
 	enum kv_role role;
 	uint64_t block_bytes;
-	uint64_t fetches_most;  /* of a prompt at a time; 0: all */
-	uint64_t served;        /* prompts, to their end */
-	struct kv_lru memory;   /* blocks in front of the store */
-	struct kv_lru written;  /* those that this rank has written, and not deleted */
-	struct kv_lru queued;   /* those that wait to be written, or are being written */
-	bool knows;             /* the store keeps nothing, so `written` says what is there */
+	uint64_t fetches_most; /* of a prompt at a time; 0: all */
+	uint64_t served;       /* prompts, to their end */
+	struct kv_lru memory;  /* blocks in front of the store */
+	struct kv_lru written; /* those that this rank has written, and not deleted */
+	struct kv_lru queued;  /* those that wait to be written, or are being written */
+	/* `written` says what is there: the store keeps nothing, or blocks lie in slots. */
+	bool knows;
+	const struct kv_slots *
+		slots; /* of the rank's file; the number of a block in `written` is that of its slot */
 	uint32_t ahead;         /* lookups given beyond those at a time, which a miss takes back */
 	struct kv_prefill *all; /* [setup.served] */
 	struct list free, sending;
@@ -88,6 +93,16 @@ int kv_server_spare(struct kv_server *s);
 /* What of a trace caches of several sizes would find, where the trace is on this machine. */
 int kv_server_tell(const struct kv_setup *s, uint64_t seed, const char *path, struct arena *arena,
 		   struct plan_told *out, struct err *err);
+/* server_file.c. Makes and opens the file of slots of this rank, in its whole size; closes and removes it, and
+ * returns how many files have stayed. */
+int kv_server_file(struct kv_run *r, struct err *err);
+uint64_t kv_server_file_remove(struct kv_run *r);
+/* A slot for a block that is to be written; that which was used least recently may lose its own. Returns false
+ * where there is none. */
+bool kv_server_slot(struct kv_run *r, uint64_t key);
+/* Looks a prompt up in the index of the slots, and holds what it finds. And lets go of it. */
+void kv_server_lookup(struct kv_run *r, struct kv_prefill *f);
+void kv_server_let_go(struct kv_server *s, struct kv_prefill *f);
 /* Removes what this rank has written. Returns how many blocks have stayed. Collective. */
 uint64_t kv_server_remove(struct kv_run *r);
 

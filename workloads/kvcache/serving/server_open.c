@@ -42,9 +42,13 @@ static int open_prefills(struct kv_server *s, const struct kv_setup *setup)
 	return rc;
 }
 
-/* Blocks of that many bytes; of a capacity without a limit, all. */
-static uint64_t open_room(uint64_t capacity, uint64_t block_bytes)
+/* Blocks at most; of a capacity without a limit, all. */
+static uint64_t open_room(const struct kv_server *s, uint64_t capacity)
 {
+	uint64_t block_bytes = s->block_bytes;
+
+	if (s->slots)
+		return kv_slots_count(s->slots, capacity, block_bytes);
 	return capacity == KV_UNLIMITED ? UINT64_MAX : capacity / block_bytes;
 }
 
@@ -53,8 +57,7 @@ static int open_blocks(struct kv_server *s, const struct kv_run *r)
 	int rc = kv_lru_init(&s->memory, s->options->memory / s->block_bytes);
 
 	if (rc == 0)
-		rc = kv_lru_init(&s->written,
-				 open_room(r->setup.rules[0].capacity, s->block_bytes));
+		rc = kv_lru_init(&s->written, open_room(s, r->setup.rules[0].capacity));
 	if (rc == 0)
 		rc = kv_lru_init(&s->queued, UINT64_MAX);
 	s->pending_room = (uint32_t)s->options->pending;
@@ -86,7 +89,8 @@ int kv_server_open(struct kv_run *r, struct err *err)
 	s->options = so;
 	if (decode)
 		s->role = r->ctx->group->rank < decode ? KV_ROLE_PREFILL : KV_ROLE_DECODE;
-	s->knows = !store_can(&r->stores[0], BACKEND_CONTENT);
+	s->slots = r->setup.slots;
+	s->knows = s->slots || !store_can(&r->stores[0], BACKEND_CONTENT);
 	if (!s->knows && o->depth == 1)
 		s->ahead = kv_worker_tasks(&r->setup) - 1;
 	rc = kv_prompts_open(&s->prompts, &how, err);
@@ -157,6 +161,8 @@ uint64_t kv_server_remove(struct kv_run *r)
 	struct err ignored;
 	uint64_t left = 0;
 
+	if (s && s->slots)
+		left = kv_server_file_remove(r);
 	if (s && !s->knows) {
 		if (batch_delete_open(&batch, &r->side[0], remove_removed, &left, &ignored) < 0)
 			return 1;
