@@ -25,14 +25,15 @@ def haul(program, *words):
 
 
 def rows_of(lines, row, column):
-    """(what row matches, help) of each row of an aligned text, whose help may go on in lines from that column on."""
+    """(what row matches, lines of its help, where it begins) of each row of an aligned text, whose help may go on in lines from that
+    column on."""
     rows = []
     for line in lines:
         found = row.match(line)
         if found and not line.startswith(" " * column):
-            rows.append([found.group(1), [found.group(2) or ""]])
+            rows.append((found.group(1), [found.group(2) or ""], found.start(2)))
         elif rows and line.startswith("  "):
-            rows[-1][1].append("  " + line.strip())
+            rows[-1][1].append(line)
     return rows
 
 
@@ -45,9 +46,12 @@ def job_sections(program):
         head, *lines = section.rstrip("\n").split("\n")
         path, said = head.split(": ", 1) if not head.startswith("/stores") else re.match(r"(.*?://): (.*)", head).groups()
         rows = []
-        for name, parts in rows_of(lines, re.compile(r"  (\S+) +(.*)$"), 3):
-            value, *said_first = parts[0].split("   ", 1)
-            words = " ".join([*said_first, *parts[1:]])
+        for name, parts, at in rows_of(lines, re.compile(r"  (\S+) +(.*)$"), 3):
+            value, *said_first = parts.pop(0).split("   ", 1)
+            # A long value goes on where it begins; help begins further in.
+            while not said_first and parts and not parts[0].startswith(" " * (at + 1)):
+                value, *said_first = f"{value} {parts.pop(0).strip()}".split("   ", 1)
+            words = " ".join([*said_first, *parts])
             rows.append((name, value.strip(), " ".join(words.split())))
         out.append((path, said, rows))
     return intro.strip(), out
@@ -62,7 +66,7 @@ def verbs(program):
             text = haul(program, found.group(1), "--help")
             usage, said, *lines = text.rstrip("\n").split("\n")
             rows = [(name, " ".join(" ".join(parts).split()))
-                    for name, parts in rows_of(lines, re.compile(r"  (--(?:\S| (?! ))+)(?: {2,}(.*))?$"), 20)]
+                    for name, parts, _ in rows_of(lines, re.compile(r"  (--(?:\S| (?! ))+)(?: {2,}(.*))?$"), 20)]
             out.append((found.group(1), usage.removeprefix("haul ").removesuffix(" [options]"), said, rows,
                         lines[-1].removeprefix("example: ")))
     return out
