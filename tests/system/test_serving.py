@@ -108,6 +108,8 @@ def test_layouts():
 # Of each layout that cuts a file in slots: the file of rank 0, bytes before the slots, of a header, of a slot
 # at least; and the requests of a put and of a get, each as its bytes of the header and whether it moves the block.
 SLOTS = {"vllm_disk": (r"blocks\.rank_0", 0, 0, 0, [(0, True)], [(0, True)]),
+         "lmcache_raw_block": (r"raw_block\.rank_0", 1 << 28, 4096, 1 << 20,
+                               [(4096, False), (0, True)], [(0, True)]),
          "mooncake_offset": (r"rank_0/kv_cache\.data", 0, 4096, 0, [(4096, True)],
                              [(4096, False), (0, True)])}
 
@@ -190,9 +192,42 @@ def test_slots():
                 check(not os.path.exists(f"{folder}/data/kvcache"), f"{where}: files remain")
 
 
+@long
+def test_index():
+    """LMCache's index of slots: after a minute, a header and a page of it, in front of the slots."""
+    with Folder() as folder:
+        job = slots_job(folder, "lmcache_raw_block", duration="64 s")
+        job["stores"]["c"]["direct"] = True
+        rests = [rest for call, path, rest, _ in traced(folder, 1, job)[0]
+                 if call == "pwrite64" and "raw_block.rank_0" in path]
+        moved = [tuple(map(int, re.search(r", (\d+), (\d+) *\)$", rest.strip()).groups())) for rest in rests]
+        check([at for _, at in moved if at < 1 << 28] == [0, 4096], f"{moved}")
+        with_blocks = [of for of in moved if of[1] >= 1 << 28]
+        check(len(with_blocks) > 30 and max(at for _, at in with_blocks) < 300 << 20, f"{with_blocks}")
+
+
 def slots_job(folder, layout, **more):
     return job_of(folder, layout, "tiny-1b", 512, block_tokens=32, requests=0, **{
         "tiers": [{"kind": "store", "capacity": "300 MiB"}], **more})
+
+
+@matrix
+def test_slots_busy():
+    """Prompts that come while their blocks are still being written, in a file with room for few more than one of them: what is
+    fetched has been written, and is not written over meanwhile."""
+    for layout, (_, front, *_) in some(list(SLOTS.items()), 2):
+        with Folder() as folder:
+            job = slots_job(folder, layout, users=4, served=4, threads=8, duration="2 s", verify="full",
+                            tiers=[{"kind": "store", "capacity": front + (24 << 20)}])
+            job["phases"][0]["kvcache"]["templates"][0].update(
+                context_min=1, context_max=64, think_min="1 us", think_max="60 ms")
+            write_job(folder, job)
+            r = alone("run", "job.json", "--results", "results.h5", cwd=folder)
+            check(r.rc == 0, f"{layout}: {r}")
+            phase = report(f"{folder}/results.h5")["phases"][0]
+            of = phase["measures"]
+            check(of["payload_errors"] == of["errors"] == of["blocks_gone"] == 0, f"{layout}: {of}")
+            check(of["hits"] > 0 and phase["tiers"][0]["deletions"] > 0, f"{layout}: {of}")
 
 
 def test_slots_refused():

@@ -4,7 +4,7 @@
  *	FOLDER/.haul-kvcache.json               the description of the folder
  *	FOLDER/RANK/TIER/XX/conv_user_0007_…    an entry; XX: eight bits of a hash of its id
  *	FOLDER/XX/block_…                       a block of the profile serving, which all ranks share; other
- *	                                        layouts: see serving/layout.h
+ *	                                        layouts, and files of slots: see serving/layout.h
  */
 #ifndef HAUL_WORKLOADS_KVCACHE_OBJECTS_H
 #define HAUL_WORKLOADS_KVCACHE_OBJECTS_H

@@ -112,7 +112,7 @@ bool kv_lru_over(struct kv_lru *l, uint64_t *key)
 	return l->entries.live > l->room && kv_lru_take(l, key);
 }
 
-/* Those that are held are in use, so they go to the others end on the way. */
+/* Those that are held are in use, so they become the youngest on the way. */
 bool kv_lru_room(struct kv_lru *l, uint64_t *key)
 {
 	*key = 0;

@@ -9,10 +9,14 @@
 
 #include "core/content/random.h"
 #include "core/numbers.h"
+#include "core/time_ns.h"
 
 /* Bits of LMCache's kv_rank: world << 24 | rank << 16 | local_world << 8 | local_rank. One rank of
  * one, since a rank of haul is a server. */
 enum { LMCACHE_KV_RANK = 1 << 24 | 1 << 8, NAME_BYTES = 128 };
+
+/* LMCache's index of slots: JSON, in which a block has 12 bytes in base64. */
+enum { KV_INDEX_COPIES = 2, KV_INDEX_BASE = 512, KV_INDEX_BLOCK = 16 };
 
 /* The model's name with each slash written as `slash`. */
 static const char *layout_model(const char *model, const char *slash, char out[NAME_BYTES])
@@ -93,9 +97,31 @@ static void mooncake_offset_header(struct kv_id id, uint64_t bytes, char *out)
 	snprintf(out + KEY_AT, KEY_LENGTH + 1, "%016" PRIx64, id.low);
 }
 
+static void lmcache_raw_block_key(const char *folder, const char *model, uint64_t rank,
+				  char key[OBJECT_KEY_BYTES])
+{
+	(void)model;
+	snprintf(key, OBJECT_KEY_BYTES, "%s/raw_block.rank_%" PRIu64, folder, rank);
+}
+
+/* Magic, identity, length of the payload. What makes it a record for recovery is not there. */
+static void lmcache_raw_block_header(struct kv_id id, uint64_t bytes, char *out)
+{
+	const uint64_t words[2] = {htole64(id.low), htole64(bytes)};
+
+	memcpy(out, kv_id_kind(id) == KV_KEY_NAMED ? "LMCIDX01" : "LMCBLK01", 8);
+	memcpy(out + 8, words, sizeof(words));
+}
+
 static const struct kv_slots vllm_disk_slots = {.front = 0};
 static const struct kv_slots mooncake_offset_slots = {
 	.header = KV_SLOT_PAGE, .checked = true, .make = mooncake_offset_header};
+static const struct kv_slots lmcache_raw_block_slots = {.front = 256 << 20,
+							.header = KV_SLOT_PAGE,
+							.least = 1 << 20,
+							.index_ns = 60 * NS_PER_S,
+							.apart = true,
+							.make = lmcache_raw_block_header};
 
 const struct kv_layout kv_layouts[KV_LAYOUTS] = {
 	[KV_LAYOUT_HAUL] = {.name = "haul", .version = "", .key = haul_key, .depth = 1},
@@ -127,6 +153,10 @@ const struct kv_layout kv_layouts[KV_LAYOUTS] = {
 				       .key = mooncake_offset_key,
 				       .depth = 1,
 				       .slots = &mooncake_offset_slots},
+	[KV_LAYOUT_LMCACHE_RAW_BLOCK] = {.name = "lmcache_raw_block",
+					 .version = "LMCache, raw_block/core.py @018b4426, 2026",
+					 .key = lmcache_raw_block_key,
+					 .slots = &lmcache_raw_block_slots},
 };
 const char *const kv_layout_names[] = {[KV_LAYOUT_HAUL] = "haul",
 				       [KV_LAYOUT_LMCACHE_FS] = "lmcache_fs",
@@ -135,11 +165,25 @@ const char *const kv_layout_names[] = {[KV_LAYOUT_HAUL] = "haul",
 				       [KV_LAYOUT_LMCACHE_FS_NATIVE] = "lmcache_fs_native",
 				       [KV_LAYOUT_VLLM_DISK] = "vllm_disk",
 				       [KV_LAYOUT_MOONCAKE_OFFSET] = "mooncake_offset",
+				       [KV_LAYOUT_LMCACHE_RAW_BLOCK] = "lmcache_raw_block",
 				       [KV_LAYOUTS] = NULL};
+
+uint64_t kv_index_at(const struct kv_slots *s, uint64_t copy)
+{
+	return copy % KV_INDEX_COPIES * (s->front / KV_INDEX_COPIES) + s->header;
+}
+
+uint64_t kv_index_bytes(const struct kv_slots *s, uint64_t blocks)
+{
+	return min_u64(KV_INDEX_BASE + blocks * KV_INDEX_BLOCK,
+		       s->front / KV_INDEX_COPIES - s->header);
+}
 
 uint64_t kv_slot_bytes(const struct kv_slots *s, uint64_t block_bytes)
 {
-	return (s->header + block_bytes + KV_SLOT_PAGE - 1) / KV_SLOT_PAGE * KV_SLOT_PAGE;
+	uint64_t bytes = s->header + block_bytes;
+
+	return max_u64((bytes + KV_SLOT_PAGE - 1) / KV_SLOT_PAGE * KV_SLOT_PAGE, s->least);
 }
 
 uint64_t kv_slots_count(const struct kv_slots *s, uint64_t capacity, uint64_t block_bytes)
@@ -182,6 +226,8 @@ bool kv_layout_named(enum kv_layout_kind kind, const char *name)
 		return strstr(name, ".bin") && (name_ends(name, ".bin") || name_ends(name, ".tmp"));
 	case KV_LAYOUT_VLLM_DISK:
 		return strncmp(name, "blocks.rank_", 12) == 0;
+	case KV_LAYOUT_LMCACHE_RAW_BLOCK:
+		return strncmp(name, "raw_block.rank_", 15) == 0;
 	case KV_LAYOUT_MOONCAKE_OFFSET:
 		return strcmp(name, "kv_cache.data") == 0;
 	case KV_LAYOUTS:

@@ -24,16 +24,18 @@ enum kv_layout_kind {
 	KV_LAYOUT_LMCACHE_FS_NATIVE,
 	KV_LAYOUT_VLLM_DISK,
 	KV_LAYOUT_MOONCAKE_OFFSET,
+	KV_LAYOUT_LMCACHE_RAW_BLOCK,
 	KV_LAYOUTS
 };
 
 /* Slots, their headers and the index begin at multiples of KV_SLOT_PAGE bytes. */
 enum { KV_SLOT_PAGE = 4096 };
 struct kv_slots {
-	uint64_t front, header; /* bytes */
-	bool apart;             /* a header is written by a request of its own, before the block */
-	bool checked;           /* a header is read, too, before the block */
-	/* Makes the header of a block: out is zeroed and has KV_SLOT_PAGE bytes. NULL: there is none. */
+	uint64_t front, header, least; /* bytes; least: of a slot */
+	uint64_t index_ns; /* how often the index is written, each copy in turn; 0: never */
+	bool apart;        /* a header is written by a request of its own, before the block */
+	bool checked;      /* a header is read, too, before the block */
+	/* Makes the header of a block, or of the index (KV_KEY_NAMED, which copy it is): out is zeroed and has KV_SLOT_PAGE bytes. NULL: there is none. */
 	void (*make)(struct kv_id id, uint64_t bytes, char *out);
 };
 
@@ -53,6 +55,10 @@ struct kv_layout {
 };
 extern const struct kv_layout kv_layouts[KV_LAYOUTS];
 extern const char *const kv_layout_names[]; /* ends in NULL */
+
+/* Where a copy of the index begins, behind its header; and its bytes with so many blocks. */
+uint64_t kv_index_at(const struct kv_slots *s, uint64_t copy);
+uint64_t kv_index_bytes(const struct kv_slots *s, uint64_t blocks);
 
 /* Bytes of a slot; and how many there are in a file of that capacity. */
 uint64_t kv_slot_bytes(const struct kv_slots *s, uint64_t block_bytes);

@@ -349,6 +349,10 @@ static void server_answered(struct kv_run *r, const struct kv_task *t)
 	struct kv_prefill *f = t->owner;
 	uint64_t *row = r->ctx->tally->rank_row;
 
+	/* The index of the slots. */
+	if (kv_id_kind(t->what.id) != KV_KEY_BLOCK)
+		return;
+	s->changed |= t->what.kind == KV_OPERATION_WRITE;
 	if (t->what.kind == KV_OPERATION_WRITE)
 		kv_lru_remove(&s->queued, t->what.id.low);
 	if (t->what.kind == KV_OPERATION_WRITE && s->slots)
@@ -480,6 +484,7 @@ void kv_server_work(struct kv_run *r)
 	}
 	server_send(r);
 	server_write(r);
+	kv_server_index(r);
 	server_timed(r);
 }
 
@@ -492,6 +497,9 @@ uint64_t kv_server_due(const struct kv_run *r)
 		return UINT64_MAX;
 	if (due_ns < r->until_ns - r->start_ns)
 		next_ns = r->start_ns + due_ns;
+	/* Without room, an answer is waited for. */
+	if (s->index_due_ns && kv_loads_room(&r->loads))
+		next_ns = min_u64(next_ns, s->index_due_ns);
 	if (s->timed.count)
 		next_ns = min_u64(next_ns, ((const struct kv_prefill *)s->timed.items[0])->ends_ns);
 	return next_ns;

@@ -7,8 +7,8 @@
  *	                   blocks    that are     of the         └─► blocks that were missing: written behind the request,
  *	                   are there there        tokens             or dropped where too many wait already
  *
- * The store itself answers whether a block is there (stat, HEAD); only where it keeps nothing (null, sim) a rank goes by what it
- * has written. The first block that is missing ends the prefix.
+ * The store itself answers whether a block is there (stat, HEAD); only where it keeps nothing (null, sim), or blocks lie in slots of a file
+ * of the rank's own, a rank goes by what it has written. The first block that is missing ends the prefix.
  *
  *	time to first token = queue + lookup + computing the tokens that were missing + stall
  *	stall = the greatest of (arrival of a layer − its deadline), where it is above 0
@@ -66,6 +66,9 @@ struct kv_server {
 	uint64_t fetches_most; /* of a prompt at a time; 0: all */
 	uint64_t served;       /* prompts, to their end */
 	struct kv_lru memory;  /* blocks in front of the store */
+	bool changed;          /* with slots: a block was written since the index was */
+	uint64_t index_due_ns; /* when the index is written next, if it is; 0: not known yet */
+	uint64_t index_copy;
 	struct kv_lru written; /* those that this rank has written, and not deleted */
 	struct kv_lru queued;  /* those that wait to be written, or are being written */
 	/* `written` says what is there: the store keeps nothing, or blocks lie in slots. */
@@ -100,6 +103,8 @@ uint64_t kv_server_file_remove(struct kv_run *r);
 /* A slot for a block that is to be written; that which was used least recently may lose its own. Returns false
  * where there is none. */
 bool kv_server_slot(struct kv_run *r, uint64_t key);
+/* Writes the index of the slots where it is time, and blocks have changed. */
+void kv_server_index(struct kv_run *r);
 /* Looks a prompt up in the index of the slots, and holds what it finds. And lets go of it. */
 void kv_server_lookup(struct kv_run *r, struct kv_prefill *f);
 void kv_server_let_go(struct kv_server *s, struct kv_prefill *f);

@@ -101,3 +101,23 @@ void kv_server_let_go(struct kv_server *s, struct kv_prefill *f)
 		kv_lru_let_go(&s->written, f->prompt.keys[i]);
 	f->held = 0;
 }
+
+void kv_server_index(struct kv_run *r)
+{
+	struct kv_server *s = r->server;
+	uint64_t every_ns = s->slots ? s->slots->index_ns : 0;
+	struct kv_task task = {.slot = KV_NONE, .quiet = true};
+
+	if (!every_ns || r->now_ns < s->index_due_ns || !kv_loads_room(&r->loads))
+		return;
+	s->index_due_ns = s->index_due_ns ? s->index_due_ns + every_ns : r->start_ns + every_ns;
+	if (!s->changed)
+		return;
+	s->changed = false;
+	task.at = kv_index_at(s->slots, s->index_copy);
+	task.what =
+		(struct kv_operation){.kind = KV_OPERATION_WRITE,
+				      .bytes = kv_index_bytes(s->slots, s->written.entries.live),
+				      .id = kv_id_make(KV_KEY_NAMED, 0, 0, s->index_copy++)};
+	kv_shard_give(r, &task);
+}
