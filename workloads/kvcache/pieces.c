@@ -57,7 +57,7 @@ static void window_send(struct kv_worker *w, struct kv_window *win, enum request
 	*req = (struct request){.op = op,
 				.object = kv_transfer_object(w, t, reads),
 				.offset = t->task.at + win->at - win->head,
-				.length = win->head + win->length,
+				.length = win->head + win->length + win->pad,
 				.data = win->data ? (char *)win->data + lead - win->head : NULL};
 	win->queue = kv_transfer_queue(w, reads ? &t->task.from : &t->task.to);
 	win->state = reads ? KV_WINDOW_READS : KV_WINDOW_WRITES;
@@ -83,6 +83,7 @@ static void window_fill(struct kv_worker *w, struct kv_window *win)
 	if (win->head)
 		window_make_head(w, win, (char *)win->data - win->head);
 	pattern_fill(&t->pattern, 0, win->at, win->data, win->length);
+	memset((char *)win->data + win->length, 0, win->pad);
 	transfer_worked(w, t, KV_WORKER_FILL_NS, begin_ns);
 }
 
@@ -178,6 +179,18 @@ static uint64_t window_bytes(const struct kv_worker *w, const struct kv_transfer
 	return l ? min_u64(bytes, l->bytes - t->next % l->bytes) : bytes;
 }
 
+/* With direct I/O, the last piece of a block in a slot fills its page, also where the store goes by
+ * smaller blocks. A window has room for that. */
+static uint64_t window_pad(const struct kv_worker *w, const struct kv_window *win)
+{
+	uint64_t end = win->at + win->length;
+
+	if (!w->work->setup->slots || w->work->stores[0].alignment <= 1 ||
+	    end < win->of->task.what.bytes)
+		return 0;
+	return (KV_SLOT_PAGE - end % KV_SLOT_PAGE) % KV_SLOT_PAGE;
+}
+
 /* Whether the header of a slot has a request of its own. */
 static bool window_head_apart(const struct kv_worker *w, const struct kv_transfer *t)
 {
@@ -193,6 +206,7 @@ void kv_window_begin(struct kv_worker *w, struct kv_transfer *t)
 	win->length = win->head && window_head_apart(w, t) ? 0 : window_bytes(w, t);
 	win->data = win->slot.buffer ? (char *)win->slot.buffer + win->head : NULL;
 	t->head = 0;
+	win->pad = window_pad(w, win);
 	t->next += win->length;
 	t->busy++;
 	if (t->block != KV_NONE) {

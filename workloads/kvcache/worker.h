@@ -231,6 +231,7 @@ struct kv_window {
 	void *data;          /* where the piece is: the buffer, or a block of memory */
 	uint64_t at, length;
 	uint64_t head; /* bytes of the slot's header that go with it, in front of data */
+	uint64_t pad;  /* zeroes behind the block, to the end of its page */
 };
 
 /* What of an entry is done, in this order; those that do not apply to it are left out (stages.c). */
