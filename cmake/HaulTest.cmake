@@ -269,7 +269,7 @@ endfunction()
 #   @timing, @long   the function runs in system_NAME_timing or system_NAME_long, or, with both, in
 #                    system_NAME_long_timing
 #   @matrix          the function runs a part of its cases here, and all of them in
-#                    system_NAME_full (long)
+#                    system_NAME_full (long); with @timing, too, all of them in system_NAME_full_timing
 #
 # The label is system, or servers where the script starts servers. Of all tests with the same LOCK
 # one runs at a time. With TRANSPORTS, what runs here runs once more with object stores on libcurl,
@@ -301,7 +301,7 @@ function(haul_system_test name)
 			list(APPEND tests_long_timing ${function})
 		elseif("long" IN_LIST marks)
 			list(APPEND tests_long ${function})
-		elseif("timing" IN_LIST marks)
+		elseif("timing" IN_LIST marks AND NOT "matrix" IN_LIST marks)
 			list(APPEND tests_timing ${function})
 		else()
 			list(APPEND tests_curl ${function})
@@ -311,7 +311,9 @@ function(haul_system_test name)
 				list(APPEND tests_change ${function})
 			endif()
 		endif()
-		if("matrix" IN_LIST marks)
+		if("matrix" IN_LIST marks AND "timing" IN_LIST marks)
+			list(APPEND tests_full_timing ${function})
+		elseif("matrix" IN_LIST marks)
 			list(APPEND tests_full ${function})
 		endif()
 		set(marks)
@@ -326,6 +328,7 @@ function(haul_system_test name)
 	haul_system_entry(${name}_long "${tests_long}" ${kind} long)
 	haul_system_entry(${name}_long_timing "${tests_long_timing}" ${kind} long timing)
 	haul_system_entry(${name}_full "${tests_full}" ${kind} long)
+	haul_system_entry(${name}_full_timing "${tests_full_timing}" ${kind} long timing)
 endfunction()
 
 # Adds one test of haul_system_test, if it has functions.
@@ -336,7 +339,7 @@ function(haul_system_entry name functions)
 	haul_script_command(${script} command)
 	add_test(NAME system_${name} COMMAND ${command} ${arg_ARGS} ${functions})
 	set(full)
-	if(name MATCHES "_full$")
+	if(name MATCHES "_full(_timing)?$")
 		set(full HAUL_TEST_FULL=1)
 	endif()
 	haul_test_properties(system_${name} LABELS ${ARGN} ENVIRONMENT ${HAUL_MPI_ENVIRONMENT} ${full})

@@ -214,7 +214,8 @@ def give_signal(draw, process):
         number = signal.SIGTERM
     began = time.monotonic()
     if pid and draw.signal != "STOP" and not draw.launcher:
-        os.kill(pid, number)
+        with contextlib.suppress(ProcessLookupError):  # it has ended just now
+            os.kill(pid, number)
     else:
         process.send_signal(number)
     if (draw.store, draw.signal) == ("fuse", "KILL"):

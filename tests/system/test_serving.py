@@ -286,6 +286,7 @@ class Noting(Quiet):
         do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = do
 
 
+@timing
 @matrix
 def test_s3():
     """The objects of LMCache's s3 adapter, seen by the server: names with "@" as %40, each looked up by HEAD, put once as a whole, and
@@ -362,6 +363,7 @@ def fetch_rate(folder, late_ms, budget_mib):
     return 4e9 * measures["fetched_tokens"] * 24576 / measures["fetch_ns"]
 
 
+@timing
 @matrix
 def test_fetch_bytes():
     """Reads in flight by bytes: the shares of LMCache's table within 3 points. What else the machine does makes reads later and
@@ -412,6 +414,7 @@ def served_alone(folder, due, service, room):
     return report(f"{folder}/results.h5")["phases"][0]["measures"]
 
 
+@timing
 @matrix
 def test_open_arrivals():
     """Prompts that arrive at random at a store that takes a constant time wait as Lindley's recursion says from the recorded times; that
