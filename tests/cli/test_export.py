@@ -416,7 +416,9 @@ def test_withdrawn_tree():
             judged.append(haul("check", f"{folder}/tree.json", "--ranks-per-node", 8, "--memory", "1 GiB", "--json"))
         for r in judged:
             said = json.loads(r.stdout)
-            invalid = [rule["number"] for rule in said["rules"] if rule["state"] == "broken" and rule["category"] == "invalid"]
+            # A run on a busy machine may be void besides.
+            invalid = [rule["number"] for rule in said["rules"]
+                       if rule["state"] == "broken" and rule["category"] == "invalid" and rule["rule"] != "checkpoint.void"]
             check(r.returncode == 8 and said["category"] == "invalid" and invalid == ["4.3.5"], said)
         check(division == "whatif", division)
 
