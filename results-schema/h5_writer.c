@@ -25,9 +25,6 @@
 #include <H5FDdevelop.h>
 #endif
 
-/* How hard deflate tries; half the chunks in a node of an index, since most data sets have one. */
-enum { H5_DEFLATE = 6, H5_CHUNKS = 4 };
-
 /* HDF5 requires its own part to come first. */
 struct driver_file {
 	H5FD_t pub;
@@ -266,8 +263,7 @@ void h5w_open(struct h5_writer *w, const char *path, bool create, struct err *er
 	hid_t access = h5_file_access(), creation = h5_group_properties(H5P_FILE_CREATE);
 
 	*w = (struct h5_writer){.path = path, .open = {H5I_INVALID_HID}, .err = err};
-	if (access >= 0 && creation >= 0 && H5Pset_istore_k(creation, H5_CHUNKS) >= 0 &&
-	    h5_driver_set(access, &w->driver_error) >= 0)
+	if (access >= 0 && creation >= 0 && h5_driver_set(access, &w->driver_error) >= 0)
 		w->open[0] = create ? H5Fcreate(path, H5F_ACC_TRUNC, creation, access)
 				    : H5Fopen(path, H5F_ACC_RDWR, access);
 	h5_close(access);
@@ -334,19 +330,7 @@ void h5w_group(struct h5_writer *w, const char *name)
 	h5_close(list);
 }
 
-/* Packed: for what is small and mostly zeros, or evenly spaced. */
-static herr_t set_packed(hid_t list, const hsize_t *n)
-{
-	if (!*n || H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0)
-		return 0;
-	return H5Pset_alloc_time(list, H5D_ALLOC_TIME_INCR) < 0 || H5Pset_chunk(list, 1, n) < 0 ||
-			       H5Pset_shuffle(list) < 0
-		       ? -1
-		       : H5Pset_deflate(list, H5_DEFLATE);
-}
-
-static void make_dataset(struct h5_writer *w, const char *name, hid_t type, int rank,
-			 const hsize_t *dims, bool packed)
+void h5w_dataset(struct h5_writer *w, const char *name, hid_t type, int rank, const hsize_t *dims)
 {
 	hid_t list, space, made = H5I_INVALID_HID;
 
@@ -357,17 +341,11 @@ static void make_dataset(struct h5_writer *w, const char *name, hid_t type, int 
 	if (H5Pset_obj_track_times(list, false) >= 0 &&
 	    H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
 	    H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
-	    H5Pset_attr_phase_change(list, 1024, 512) >= 0 &&
-	    (!packed || set_packed(list, dims) >= 0))
+	    H5Pset_attr_phase_change(list, 1024, 512) >= 0)
 		made = H5Dcreate2(h5w_at(w), name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
 	enter(w, made, "make the data set", name);
 	h5_close(space);
 	h5_close(list);
-}
-
-void h5w_dataset(struct h5_writer *w, const char *name, hid_t type, int rank, const hsize_t *dims)
-{
-	make_dataset(w, name, type, rank, dims, false);
 }
 
 void h5w_enter(struct h5_writer *w, const char *name)
@@ -398,26 +376,14 @@ void h5w_data(struct h5_writer *w, hid_t type, const void *data)
 	h5_close(space);
 }
 
-static void write_array(struct h5_writer *w, const char *name, hid_t type, hsize_t n,
-			const void *data, const char *units, bool packed)
+void h5w_array(struct h5_writer *w, const char *name, hid_t type, hsize_t n, const void *data,
+	       const char *units)
 {
-	make_dataset(w, name, type, 1, &n, packed);
+	h5w_dataset(w, name, type, 1, &n);
 	if (units)
 		h5w_text(w, "units", units);
 	h5w_data(w, type, data);
 	h5w_leave(w);
-}
-
-void h5w_array(struct h5_writer *w, const char *name, hid_t type, hsize_t n, const void *data,
-	       const char *units)
-{
-	write_array(w, name, type, n, data, units, false);
-}
-
-void h5w_packed(struct h5_writer *w, const char *name, hid_t type, hsize_t n, const void *data,
-		const char *units)
-{
-	write_array(w, name, type, n, data, units, true);
 }
 
 /* n 0: a scalar. */

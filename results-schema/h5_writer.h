@@ -56,9 +56,6 @@ void h5w_data(struct h5_writer *w, hid_t type, const void *data);
 /* A data set of one dimension, written and left. units: NULL for none. */
 void h5w_array(struct h5_writer *w, const char *name, hid_t type, hsize_t n, const void *data,
 	       const char *units);
-/* The same, compressed where HDF5 can: its bytes hardly depend on n. */
-void h5w_packed(struct h5_writer *w, const char *name, hid_t type, hsize_t n, const void *data,
-		const char *units);
 
 /* Attributes: created, or replaced where they exist. */
 void h5w_text(struct h5_writer *w, const char *name, const char *text);

@@ -224,31 +224,31 @@ uint64_t io_limit(const struct io_options *o, uint64_t items, bool whole);
  * read_response on: what waits for the store has waited from then. */
 #define IO_HISTOGRAM_LIST(X) \
 	X(IO_HIST_READ, "read", "a read", .role = ROLE_READ_LATENCY) \
-	X(IO_HIST_WRITE, "write", "a write", .use = HIST_RARE) \
-	X(IO_HIST_STAT, "stat", "a stat", .use = HIST_RARE) \
-	X(IO_HIST_RENAME, "rename", "a rename", .use = HIST_RARE) \
-	X(IO_HIST_LIST, "list", "a page of a listing", .use = HIST_RARE) \
-	X(IO_HIST_DELETE, "delete", "a delete", .use = HIST_RARE) \
-	X(IO_HIST_CREATE, "create", "a begin, or an open for writing in place", .use = HIST_RARE) \
+	X(IO_HIST_WRITE, "write", "a write") \
+	X(IO_HIST_STAT, "stat", "a stat") \
+	X(IO_HIST_RENAME, "rename", "a rename") \
+	X(IO_HIST_LIST, "list", "a page of a listing") \
+	X(IO_HIST_DELETE, "delete", "a delete") \
+	X(IO_HIST_CREATE, "create", "a begin, or an open for writing in place") \
 	X(IO_HIST_OPEN, "open", "an open for reading") \
 	X(IO_HIST_CLOSE, "close", "a close or commit") \
 	X(IO_HIST_READ_RESPONSE, "read_response", "a read, from when it was due") \
-	X(IO_HIST_WRITE_RESPONSE, "write_response", "a write, from when it was due", .use = HIST_RARE) \
-	X(IO_HIST_STAT_RESPONSE, "stat_response", "a stat, from when it was due", .use = HIST_RARE) \
-	X(IO_HIST_RENAME_RESPONSE, "rename_response", "a rename, from when it was due", .use = HIST_RARE) \
-	X(IO_HIST_LIST_RESPONSE, "list_response", "a page of a listing, from when it was due", .use = HIST_RARE) \
-	X(IO_HIST_DELETE_RESPONSE, "delete_response", "a delete, from when it was due", .use = HIST_RARE) \
+	X(IO_HIST_WRITE_RESPONSE, "write_response", "a write, from when it was due") \
+	X(IO_HIST_STAT_RESPONSE, "stat_response", "a stat, from when it was due") \
+	X(IO_HIST_RENAME_RESPONSE, "rename_response", "a rename, from when it was due") \
+	X(IO_HIST_LIST_RESPONSE, "list_response", "a page of a listing, from when it was due") \
+	X(IO_HIST_DELETE_RESPONSE, "delete_response", "a delete, from when it was due") \
 	X(IO_HIST_OPERATION, "operation", \
 	  "an operation with its opens and closes, from when it was due") \
-	X(IO_HIST_GET, "get", "a whole object read, from when it was due", .use = HIST_RARE) \
-	X(IO_HIST_PUT, "put", "a whole object written, from when it was due", .use = HIST_RARE) \
+	X(IO_HIST_GET, "get", "a whole object read, from when it was due") \
+	X(IO_HIST_PUT, "put", "a whole object written, from when it was due") \
 	X(IO_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
-	  "the first attempt at a read, on stores that are tried again", .use = HIST_RARE) \
+	  "the first attempt at a read, on stores that are tried again") \
 	X(IO_HIST_WRITE_FIRST_ATTEMPT, "write_first_attempt", \
-	  "the first attempt at a write, on stores that are tried again", .use = HIST_RARE) \
-	X(IO_HIST_SYNC, "sync", "part of a commit or close: making the bytes durable", .use = HIST_RARE) \
+	  "the first attempt at a write, on stores that are tried again") \
+	X(IO_HIST_SYNC, "sync", "part of a commit or close: making the bytes durable") \
 	X(IO_HIST_PUBLISH, "publish", \
-	  "part of a commit: making the object visible under its name", .use = HIST_RARE)
+	  "part of a commit: making the object visible under its name")
 /* clang-format on */
 
 enum io_measure { TALLY_ENUM(IO, IO_COLUMN_LIST(MEASURE_ENUM)) };

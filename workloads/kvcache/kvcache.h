@@ -264,8 +264,8 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 	X(KV_HIST_STAT, "stat", "a lookup in a store") \
 	X(KV_HIST_DELETE, "delete", "a delete") \
 	X(KV_HIST_OPEN, "open", "an open for reading") \
-	X(KV_HIST_SYNC, "sync", "part of a commit: making the bytes durable", .use = HIST_OF_COMMITS) \
-	X(KV_HIST_PUBLISH, "publish", "part of a commit: making the entry visible under its name", .use = HIST_OF_COMMITS) \
+	X(KV_HIST_SYNC, "sync", "part of a commit: making the bytes durable") \
+	X(KV_HIST_PUBLISH, "publish", "part of a commit: making the entry visible under its name") \
 	X(KV_HIST_CHUNK_READ, "chunk_read", "a read of a chunk") \
 	X(KV_HIST_CHUNK_WRITE, "chunk_write", "a write of a chunk") \
 	X(KV_HIST_LATE, "late", "how long after it fell due a request was seen: haul's own delay") \

@@ -136,8 +136,8 @@ int replay_clean(struct phase_context *ctx, struct clean_counts *counts, struct 
 	X(REPLAY_HIST_CLOSE, "close", "a close or commit") \
 	X(REPLAY_HIST_READ_REQUEST, "read_request", "a read request") \
 	X(REPLAY_HIST_WRITE_REQUEST, "write_request", "a write request") \
-	X(REPLAY_HIST_SYNC, "sync", "part of a commit: making the bytes durable", .use = HIST_OF_COMMITS) \
-	X(REPLAY_HIST_PUBLISH, "publish", "part of a commit: making the object visible under its name", .use = HIST_OF_COMMITS)
+	X(REPLAY_HIST_SYNC, "sync", "part of a commit: making the bytes durable") \
+	X(REPLAY_HIST_PUBLISH, "publish", "part of a commit: making the object visible under its name")
 
 /* Rows by the name of a tier of the trace. */
 #define REPLAY_TIER_LIST(X) \

@@ -165,15 +165,15 @@ int vector_size(const struct job *job, const struct job_phase *phase, uint32_t r
 #define VECTOR_HISTOGRAM_LIST(X) \
 	X(VECTOR_HIST_QUERY, "query", "a query, from when it was due") \
 	X(VECTOR_HIST_BESIDE_MERGE, "query_beside_merge", \
-	  "with inserts or deletes: a query, or a rank's part of it, while the rank merged", .use = HIST_RARE) \
-	X(VECTOR_HIST_BETWEEN_MERGES, "query_between_merges", "the same, while it did not", .use = HIST_RARE) \
-	X(VECTOR_HIST_MERGE_READ, "merge_read", "a read of a merge, of a file from its first byte to its last", .use = HIST_RARE) \
-	X(VECTOR_HIST_INSERT_READ, "insert_read", "a read of a node that an insert looked for", .use = HIST_RARE) \
-	X(VECTOR_HIST_MERGE_WRITE, "merge_write", "a write of a merge", .use = HIST_RARE) \
-	X(VECTOR_HIST_PART, "part", "a rank's part of a query, where segments are spread over the ranks", .use = HIST_RARE) \
+	  "with inserts or deletes: a query, or a rank's part of it, while the rank merged") \
+	X(VECTOR_HIST_BETWEEN_MERGES, "query_between_merges", "the same, while it did not") \
+	X(VECTOR_HIST_MERGE_READ, "merge_read", "a read of a merge, of a file from its first byte to its last") \
+	X(VECTOR_HIST_INSERT_READ, "insert_read", "a read of a node that an insert looked for") \
+	X(VECTOR_HIST_MERGE_WRITE, "merge_write", "a write of a merge") \
+	X(VECTOR_HIST_PART, "part", "a rank's part of a query, where segments are spread over the ranks") \
 	X(VECTOR_HIST_READ, "read", "a read of a node, a list or a slice", .role = ROLE_READ_LATENCY) \
 	X(VECTOR_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
-	  "the first attempt at a read, on stores that are tried again", .use = HIST_RARE) \
+	  "the first attempt at a read, on stores that are tried again") \
 	X(VECTOR_HIST_WRITE, "write", "a write of a part of an index file", .role = ROLE_WRITE_LATENCY) \
 	X(VECTOR_HIST_OPEN, "open", "an open of an index file") \
 	X(VECTOR_HIST_CLOSE, "close", "a close or commit of an index file")
