@@ -269,7 +269,8 @@ endfunction()
 #   @timing, @long   the function runs in system_NAME_timing or system_NAME_long, or, with both, in
 #                    system_NAME_long_timing
 #   @matrix          the function runs a part of its cases here, and all of them in
-#                    system_NAME_full (long); with @timing, too, all of them in system_NAME_full_timing
+#                    system_NAME_full (long); with @timing, too, in system_NAME_timing and
+#                    system_NAME_full_timing
 #
 # The label is system, or servers where the script starts servers. Of all tests with the same LOCK
 # one runs at a time. With TRANSPORTS, what runs here runs once more with object stores on libcurl,
@@ -301,7 +302,7 @@ function(haul_system_test name)
 			list(APPEND tests_long_timing ${function})
 		elseif("long" IN_LIST marks)
 			list(APPEND tests_long ${function})
-		elseif("timing" IN_LIST marks AND NOT "matrix" IN_LIST marks)
+		elseif("timing" IN_LIST marks)
 			list(APPEND tests_timing ${function})
 		else()
 			list(APPEND tests_curl ${function})

@@ -114,9 +114,9 @@ struct kv_tier_place {
 	uint64_t capacity;
 };
 
-/* What the options of a phase stand for, with all defaults in place. */
 struct kv_slots;
 
+/* What the options of a phase stand for, with all defaults in place. */
 struct kv_setup {
 	const struct kvcache_options *options;
 	struct model model;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/content/fnv.h"
 #include "core/content/random.h"
 #include "core/json.h"
 #include "core/numbers.h"
@@ -101,11 +102,7 @@ static bool arrivals_tokens(const char *text, uint64_t *tokens)
 /* The number of a session's name; a row of an interface has none. */
 static uint64_t arrivals_session(const char *name)
 {
-	uint64_t session = 0;
-
-	for (const char *c = name; *c; c++)
-		session = mix64(session ^ (uint8_t)*c) | 1;
-	return session;
+	return *name ? mix64(fnv_add(FNV_START, name, strlen(name))) | 1 : 0;
 }
 
 static int arrivals_refuse(struct err *err, const char *wanted, const char *text)

@@ -99,6 +99,8 @@ int kv_prompts_open(struct kv_prompts *p, const struct kv_prompts_how *how, stru
 				      how->path, err);
 	else
 		rc = prompts_open_users(p, err);
+	if (rc == 0 && kv_entries_init(&p->sessions, sizeof(struct kv_session)) < 0)
+		rc = err_set(err, -ENOMEM, "no memory for sessions");
 	if (rc < 0)
 		return rc;
 	p->block_tokens = how->block_tokens;
@@ -117,7 +119,7 @@ void kv_prompts_close(struct kv_prompts *p)
 		arrivals_close(&p->arrivals);
 	free(p->talkers);
 	free(p->thinking.items);
-	free(p->sessions);
+	kv_entries_free(&p->sessions);
 	*p = (struct kv_prompts){.number = 0};
 }
 
@@ -241,44 +243,21 @@ static int prompts_ask(struct kv_prompts *p, struct kv_prompt *out)
 	return talker_keys(p, out, out->context);
 }
 
-static struct kv_session *session_place(const struct kv_prompts *p, uint64_t id)
-{
-	uint64_t at = mix64(id);
-
-	while (p->sessions[at % p->session_room].id && p->sessions[at % p->session_room].id != id)
-		at++;
-	return &p->sessions[at % p->session_room];
-}
-
-static int sessions_grow(struct kv_prompts *p)
-{
-	struct kv_prompts more = {.session_room = max_u64(2 * p->session_room, 1024)};
-
-	more.sessions = calloc(more.session_room, sizeof(*more.sessions));
-	if (!more.sessions)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < p->session_room; i++)
-		if (p->sessions[i].id)
-			*session_place(&more, p->sessions[i].id) = p->sessions[i];
-	free(p->sessions);
-	p->sessions = more.sessions;
-	p->session_room = more.session_room;
-	return 0;
-}
-
 /* The text of a session that a prompt of so many tokens has. */
 static int session_text(struct kv_prompts *p, const struct arrival *row, uint64_t *text)
 {
+	const struct kv_id id = kv_id_make(KV_KEY_NAMED, 0, 0, row->session);
+	uint32_t number = kv_entries_find(&p->sessions, id);
 	struct kv_session *s;
 
-	if (2 * p->session_count >= p->session_room && sessions_grow(p) < 0)
+	if (number == KV_NONE)
+		number = kv_entries_add(&p->sessions, id);
+	if (number == KV_NONE)
 		return -ENOMEM;
-	s = session_place(p, row->session);
-	p->session_count += !s->id;
-	s->id = row->session;
+	s = kv_entries_at(&p->sessions, number);
 	s->begun += row->context + row->cut < s->said;
 	s->said = row->context + row->cut + row->generate + row->cut_generate;
-	*text = random_at(random_at(p->how.seed, stream_text + 2, s->id), 0, s->begun);
+	*text = random_at(random_at(p->how.seed, stream_text + 2, row->session), 0, s->begun);
 	return 0;
 }
 

@@ -22,6 +22,7 @@
 #include "core/list.h"
 #include "workloads/kvcache/requests/arrivals.h"
 #include "workloads/kvcache/requests/source_options.h"
+#include "workloads/kvcache/tiers/entries.h"
 
 #define KV_PROMPTS_NEVER UINT64_MAX
 
@@ -64,7 +65,7 @@ struct kv_talker {
 
 /* A session of a trace. */
 struct kv_session {
-	uint64_t id;    /* 0: a free place */
+	struct kv_item item;
 	uint64_t said;  /* tokens so far, by both */
 	uint64_t begun; /* how often its prompts have begun anew */
 };
@@ -79,8 +80,7 @@ struct kv_prompts {
 	uint64_t number, due_ns; /* open: of the next request */
 	uint64_t conversation,
 		tokens; /* recorded conversations: the current one, and its tokens so far */
-	struct kv_session *sessions; /* [session_room], by their numbers; at most half are taken */
-	uint64_t session_room, session_count;
+	struct kv_entries sessions; /* of struct kv_session */
 };
 
 /* Returns 0, -EINVAL or -ENOMEM with a sentence. kv_prompts_close is allowed in any case, and on
