@@ -13,7 +13,8 @@ blocks  blocks of 64 KiB and 2 MiB of the profile serving (layout lmcache_fs), p
         and renames what it has written; so a loop of stat, and of rename, is added to fio's time. Rates are those of the calls from
         the first to the last.
 
-HAUL is the program. FOLDER is on the file system to measure and needs 5 GiB. Both sides run in turn; a ratio is the median over the
+HAUL is the program. FOLDER is on the file system to measure and needs 5 GiB (blocks: 4 GiB a round; they are removed at the end, since
+ext4 searches long for inodes where many files were deleted in the last minutes). Both sides run in turn; a ratio is the median over the
 rounds (5) of haul's value to fio's of the same round. --run: a command that starts each side, for a machine that has other
 work to do."""
 import argparse
@@ -24,6 +25,7 @@ import shlex
 import shutil
 import statistics
 import subprocess
+import tempfile
 import time
 
 MIB = 1 << 20
@@ -130,14 +132,14 @@ def at_s(time):
 
 def haul_blocks(o, layers, count, requests, times=1):
     """Puts, and gets, per second; and processor seconds of the phase. The first request puts all blocks, and each later one gets them."""
-    shutil.rmtree(f"{o.folder}/haul", ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix="haul", dir=o.folder)
     tokens, think = 256 * count, times * max(1, 6 * o.seconds / 60)  # until all blocks are written
     phase = {"profile": "serving", "model": {"layers": layers, "hidden": 1024, "heads": 1, "kv_heads": 1, "head_dim": 64}, "users": 1,
              "served": 1, "threads": 1, "duration": "200 s", "verify": "none", "conversation": {"enabled": False},
              "requests": requests, "prefix": {"probability": 1, "prompts": 1, "tokens_min": tokens, "tokens_max": tokens},
              "templates": template(1, (f"{think} s", f"{think} s")),
              "serving": {"layout": "lmcache_fs", "block_tokens": 256, "pending": 1 << 20, "context_max": 1 << 24}}
-    job = {"stores": {"d": {"uri": f"direct://{o.folder}/haul", "fsync": "none"}}, "phases": [{"kvcache": phase}]}
+    job = {"stores": {"d": {"uri": f"direct://{folder}", "fsync": "none"}}, "phases": [{"kvcache": phase}]}
     p = run(o, job, "read", "--op-log", f"{o.folder}/ops.tsv", "--op-log-rows", str(1 << 18))
     if p["measures"]["entry_writes"] != count and times == 1:  # a busy disk
         return haul_blocks(o, layers, count, requests, 3)
@@ -152,23 +154,21 @@ def haul_blocks(o, layers, count, requests, times=1):
     return put, count / p["latency_ns"]["fetch"]["p50"] * 1e9, cpu_s(p)
 
 
-def fio_files(o, size, count, what):
+def fio_files(o, folder, size, count, what):
     """Seconds, and processor seconds, of a file."""
-    args = [*o.run, "fio", "--name=x", f"--directory={o.folder}/fio", f"--bs={size}", f"--filesize={size}", f"--nrfiles={count}",
+    args = [*o.run, "fio", "--name=x", f"--directory={folder}", f"--bs={size}", f"--filesize={size}", f"--nrfiles={count}",
             "--openfiles=1", "--file_service_type=sequential", "--invalidate=0", "--fallocate=none", "--thread", "--output-format=json",
             f"--rw={what}", "--direct=1"]
     if what == "write":
-        shutil.rmtree(f"{o.folder}/fio", ignore_errors=True)
-        os.makedirs(f"{o.folder}/fio")
         args += ["--create_on_open=1", "--refill_buffers=1"]
     result = json.loads(subprocess.run(args, check=True, capture_output=True, text=True).stdout)["jobs"][0]
     seconds = max(result["job_runtime"], 1) / 1e3
     return seconds / count, (result["usr_cpu"] + result["sys_cpu"]) / 100 * seconds / count
 
 
-def loop(o, call):
+def loop(folder, call):
     """The same of a call on each of fio's files."""
-    paths = [entry.path for entry in os.scandir(f"{o.folder}/fio")]
+    paths = [entry.path for entry in os.scandir(folder)]
     began, used = time.monotonic(), time.process_time()
     for path in paths:
         call(path)
@@ -185,8 +185,9 @@ def blocks(o):
         for _ in range(o.rounds):
             few, gets = count // 8, 6
             put, get, all_s = haul_blocks(o, layers, count, 1 + gets)
-            written, stat = fio_files(o, size, count, "write"), loop(o, os.stat)
-            read, renamed = fio_files(o, size, count, "read"), loop(o, moved)
+            folder = tempfile.mkdtemp(prefix="fio", dir=o.folder)
+            written, stat = fio_files(o, folder, size, count, "write"), loop(folder, os.stat)
+            read, renamed = fio_files(o, folder, size, count, "read"), loop(folder, moved)
             once_s, base_s = haul_blocks(o, layers, count, 2)[2], haul_blocks(o, layers, few, 2)[2]
             get_s = (all_s - once_s) / (gets - 1) / count
             put_s = (once_s - base_s) / (count - few) - get_s
@@ -215,12 +216,11 @@ def main():
             if o.only in (None, {users: "users", beside_fio: "fio", blocks: "blocks"}[part]):
                 part(o)
     finally:
-        for name in ("haul", "fio", "job.json", "trace.csv", "users.h5", "write.h5", "read.h5", "ops.tsv"):
-            path = f"{o.folder}/{name}"
-            if os.path.isdir(path):
-                shutil.rmtree(path)
-            elif os.path.exists(path):
-                os.unlink(path)
+        for entry in os.scandir(o.folder):
+            if entry.is_dir() and entry.name.startswith(("haul", "fio")):
+                shutil.rmtree(entry.path)
+            elif entry.name in ("job.json", "trace.csv", "users.h5", "write.h5", "read.h5", "ops.tsv"):
+                os.unlink(entry.path)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     date:SECONDS            changes the answer's Date by this time
     skewed:SECONDS          has a clock that is off by this time, and refuses signatures of another time
     late:SECONDS            the same with the answer that Azure gives
+    outlast:SECONDS         refuses a request after this time, as Azurite does when a token has expired
     page:PARTS              a list of an upload's parts has at most PARTS parts, and says that more follow
     round:PAGES             a folder has this number of pages, and the last one says that the first one follows
     empty                   a folder has endless pages without an entry
@@ -327,6 +328,7 @@ class Proxy:
         if fault == "longlist":
             await self.pour_list(writer, argument, path)
         if reply is not None:
+            await asyncio.sleep(float(argument) if fault == "outlast" else 0)
             self.sent(reply.split(b" ", 2)[1].decode())
             writer.write(reply)
             await writer.drain()
@@ -449,6 +451,7 @@ class Proxy:
             "err200": (200, "InternalError"),
             "skewed": (403, "RequestTimeTooSkewed", "Date: " + (http_date(argument) if fault == "skewed" else "")),
             "late": (403, "AuthenticationFailed", "Date: " + (http_date(argument) if fault == "late" else "")),
+            "outlast": (403, "AuthenticationFailed"),
             "307": (307, "TemporaryRedirect", "Location: " + argument + path),
         }
         if fault not in table:

@@ -110,6 +110,11 @@ bool credentials_expired(struct credential_source *s, struct credential_copy *co
 	return newer;
 }
 
+bool credentials_past(const struct credentials *c)
+{
+	return c->expires && credentials_seconds() >= c->expires;
+}
+
 int credentials_parse_token(const char *json, size_t n, struct credentials *out)
 {
 	const char *token, *text;

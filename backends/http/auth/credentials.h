@@ -58,6 +58,8 @@ void credentials_begin(struct credential_source *s);
 void credentials_renew(struct credential_source *s, struct credential_copy *copy);
 /* The store says that they have expired. False: there are no newer ones. */
 bool credentials_expired(struct credential_source *s, struct credential_copy *copy);
+/* Whether their time is over by this machine's clock. */
+bool credentials_past(const struct credentials *c);
 
 /* Amazon's chain: environment, shared file, container, instance. profile "": the usual one. -ENOKEY
  * with a sentence that says where haul looked. */
