@@ -249,7 +249,7 @@ static int publish(const struct store *store, struct request *req)
 	file_path(store, o, "", path);
 	/* What another program does is done as it does it, here by a plain rename. */
 	if (o->state[FILE_ENDING])
-		rc = TEMP_FAILURE_RETRY(rename(part, path)) < 0 ? -errno : 0;
+		rc = strcmp(part, path) && TEMP_FAILURE_RETRY(rename(part, path)) < 0 ? -errno : 0;
 	else
 		rc = part_put(part, path, !files_of(store)->interception);
 	if (rc < 0)

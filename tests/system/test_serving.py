@@ -125,6 +125,23 @@ def requests_of(slot, header, block, parts):
             for head, whole in parts]
 
 
+def calls_on(folder, job, name):
+    """Runs the job; what was done with files of that name: [(call, match of the name, (offset, bytes) or flags, result)]. No
+    others are touched."""
+    calls = []
+    for call, path, rest, result in traced(folder, 1, job)[0]:
+        inside = path.split("/data/kvcache/")[1]
+        match = re.fullmatch(name, inside)
+        if match:
+            at = re.search(r", (\d+), (\d+) *\)$", rest.strip())
+            check(result >= 0 or call == "openat", f"{path}: {call} {rest}")
+            calls.append((call, match, (int(at[2]), int(at[1])) if at else rest, result))
+        else:
+            # The phase's own description, its folder's owner, and folders that are made or removed.
+            check("haul" in inside or call in ("mkdir", "access") or not inside, f"{call} {path}")
+    return calls
+
+
 def slots_seen(folder, layout, model, block, slots, tokens, block_tokens):
     """Runs three requests of a shared prompt, each with four blocks of its own, in a file of so many slots; what was done
     with it: [(call, (offset, bytes) or flags)], the bytes of a slot, and the measures."""
@@ -136,16 +153,7 @@ def slots_seen(folder, layout, model, block, slots, tokens, block_tokens):
     job["phases"][0]["kvcache"]["templates"][0].update(
         context_min=4 * block_tokens, context_max=4 * block_tokens, think_min=think, think_max=think)
     job["stores"]["c"]["direct"] = True
-    calls = []
-    for call, path, rest, result in traced(folder, 1, job)[0]:
-        inside = path.split("/data/kvcache/")[1]
-        if re.fullmatch(SLOTS[layout][0], inside):
-            at = re.search(r", (\d+), (\d+) *\)$", rest.strip())
-            check(result >= 0 or call == "openat", f"{layout}: {call} {rest}")
-            calls.append((call, (int(at[2]), int(at[1])) if at else rest, result))
-        else:
-            # The phase's own description, its folder's owner, and folders that are made.
-            check("haul" in inside or call in ("mkdir", "access") or not inside, f"{call} {path}")
+    calls = [(call, at, result) for call, _, at, result in calls_on(folder, job, SLOTS[layout][0])]
     return calls, slot, report(f"{folder}/results.h5")["phases"][0]
 
 
@@ -470,4 +478,5 @@ def test_report():
         check("mlperf_figures" not in phase or not phase["mlperf_figures"], phase)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -114,6 +114,7 @@ struct kv_tier_place {
 	uint64_t capacity;
 };
 
+struct kv_buckets;
 struct kv_slots;
 
 /* What the options of a phase stand for, with all defaults in place. */
@@ -136,6 +137,8 @@ struct kv_setup {
 	uint64_t memory;           /* its capacity */
 	const struct kv_slots
 		*slots; /* profile serving: how a rank's file is cut; NULL: it has none */
+	const struct kv_buckets *buckets; /* the same, with files of several blocks */
+	uint64_t object_bytes_most; /* what is written as one: such a file, or the largest shard */
 };
 
 /* The chunk where it was left out, which the stores decide. */

@@ -53,7 +53,7 @@ void kv_block_key(const struct kv_work *work, uint32_t tier, struct kv_id id,
 		o->serving.model[0] ? o->serving.model : model_known(&work->setup->model);
 
 	(void)tier;
-	work->layout->key(o->folder, model ? model : "model", id.low, key);
+	work->layout->key(o->folder, model ? model : "model", id, key);
 }
 
 void kv_block_remove_folders(const struct kv_work *work, struct queue *q, const char *key)

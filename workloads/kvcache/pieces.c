@@ -82,7 +82,11 @@ static void window_fill(struct kv_worker *w, struct kv_window *win)
 	begin_ns = kv_transfer_now(w);
 	if (win->head)
 		window_make_head(w, win, (char *)win->data - win->head);
-	pattern_fill(&t->pattern, 0, win->at, win->data, win->length);
+	if (t->task.bucket)
+		kv_bucket_fill(t->task.bucket, kv_id_second(t->task.file), t->pattern,
+			       w->work->seed, win->at, win->data, win->length);
+	else
+		pattern_fill(&t->pattern, 0, win->at, win->data, win->length);
 	memset((char *)win->data + win->length, 0, win->pad);
 	transfer_worked(w, t, KV_WORKER_FILL_NS, begin_ns);
 }

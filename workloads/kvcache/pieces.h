@@ -23,7 +23,8 @@ static inline void kv_transfer_key(const struct kv_worker *w, const struct kv_tr
 				   const struct kv_end *end, struct object *o)
 {
 	*o = (struct object){.size = 0};
-	w->work->object_key(w->work, end->tier, t->task.what.id, o->key);
+	w->work->object_key(w->work, end->tier,
+			    w->work->setup->buckets ? t->task.file : t->task.what.id, o->key);
 }
 
 /* What a request for bytes is about. */

@@ -268,7 +268,7 @@ static int setup_check_stores(const struct kv_setup *s, const char *path, struct
 		const struct backend_ops *ops = s->stores[i]->section->owner;
 
 		if (!(ops->capabilities & BACKEND_UPDATE))
-			rc = backend_check_parts(s->stores[i], s->entry_bytes_most,
+			rc = backend_check_parts(s->stores[i], s->object_bytes_most,
 						 s->options->chunk, where, err);
 	}
 	return rc;
@@ -305,6 +305,7 @@ static int setup_serving(struct kv_setup *s, const char *path, struct err *err)
 	if (!s->looks_before_writes)
 		return 0;
 	s->slots = kv_layouts[v->layout].slots;
+	s->buckets = kv_layouts[v->layout].buckets;
 	if (s->tensor > 1)
 		return err_set(err, -EINVAL,
 			       "%s/profile: \"serving\" has one rank per server; set "
@@ -325,9 +326,9 @@ static int setup_serving(struct kv_setup *s, const char *path, struct err *err)
 			       "%s/serving/arrive: the requests are recorded, and have their own "
 			       "times",
 			       path);
-	if (s->slots && v->decode_ranks)
+	if ((s->slots || s->buckets) && v->decode_ranks)
 		return err_set(err, -EINVAL,
-			       "%s/serving/decode_ranks: with layout \"%s\" each rank has a file "
+			       "%s/serving/decode_ranks: with layout \"%s\" each rank has files "
 			       "of its own, and finds nothing that another one has written",
 			       path, kv_layout_names[v->layout]);
 	if (s->slots && s->rules[0].capacity == KV_UNLIMITED)
@@ -345,6 +346,38 @@ static int setup_serving(struct kv_setup *s, const char *path, struct err *err)
 		return err_set(err, -EINVAL, "%s/serving/rate: %s", path,
 			       arrives ? "is missing: requests per second of a rank"
 				       : "is for arrive \"poisson\" and \"constant\"");
+	return 0;
+}
+
+/* A file of slots has room for a block, and the capacity for a bucket, whose blocks may all wait. */
+static int setup_check_room(struct kv_setup *s, const char *path, struct err *err)
+{
+	uint64_t capacity = s->rules[0].capacity, block = s->entry_bytes_most, blocks;
+
+	if (s->slots && !kv_slots_count(s->slots, capacity, block))
+		return err_set(err, -EINVAL,
+			       "%s/tiers/0/capacity: has no room for one block, which takes "
+			       "%" PRIu64 " bytes",
+			       path, s->slots->front + kv_slot_bytes(s->slots, block));
+	if (!s->buckets)
+		return 0;
+	blocks = kv_bucket_blocks(s->buckets, block);
+	if (!blocks)
+		return err_set(err, -EINVAL,
+			       "%s/serving/block_tokens: a block of %" PRIu64
+			       " bytes is larger than a bucket, which has %" PRIu64,
+			       path, block, s->buckets->bytes);
+	if (s->options->serving.pending < blocks)
+		return err_set(err, -EINVAL,
+			       "%s/serving/pending: is less than the %" PRIu64
+			       " blocks of a bucket, which is written when so many wait",
+			       path, blocks);
+	s->object_bytes_most = kv_bucket_at((uint32_t)blocks, block);
+	if (capacity < kv_bucket_whole(s->buckets, block))
+		return err_set(err, -EINVAL,
+			       "%s/tiers/0/capacity: has no room for one bucket, which takes "
+			       "%" PRIu64 " bytes",
+			       path, kv_bucket_whole(s->buckets, block));
 	return 0;
 }
 
@@ -389,15 +422,9 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 					   : min_u64(out->source.users_most, KV_SERVED_DEFAULT));
 	out->entry_bytes_most =
 		kv_model_shard_most(&out->model, setup_tokens_most(out), out->tensor);
-	if (out->slots &&
-	    !kv_slots_count(out->slots, out->rules[0].capacity, out->entry_bytes_most))
-		return err_set(
-			err, -EINVAL,
-			"%s/tiers/0/capacity: has no room for one block, which takes %" PRIu64
-			" bytes",
-			phase->path,
-			out->slots->front + kv_slot_bytes(out->slots, out->entry_bytes_most));
-	return setup_check_stores(out, phase->path, err);
+	out->object_bytes_most = out->entry_bytes_most;
+	rc = setup_check_room(out, phase->path, err);
+	return rc == 0 ? setup_check_stores(out, phase->path, err) : rc;
 }
 
 void kv_complete(const struct job *job, struct job_phase *phase)
@@ -417,7 +444,7 @@ void kv_complete(const struct job *job, struct job_phase *phase)
 			chunk = (s.entry_bytes_most + SETUP_CHUNK_LEAST - 1) / SETUP_CHUNK_LEAST *
 				SETUP_CHUNK_LEAST;
 		for (uint32_t i = 0; i < s.store_count; i++)
-			chunk = max_u64(chunk, backend_part_least(s.stores[i], s.entry_bytes_most,
+			chunk = max_u64(chunk, backend_part_least(s.stores[i], s.object_bytes_most,
 								  SETUP_CHUNK));
 	}
 	o->chunk = chunk;

@@ -17,6 +17,8 @@ static uint64_t size_entries(const struct kv_setup *s, uint64_t capacity)
 
 	if (s->slots)
 		return 1;
+	if (s->buckets && capacity != KV_UNLIMITED)
+		return 2 * (capacity / kv_bucket_whole(s->buckets, s->entry_bytes_most));
 	if (s->options->profile == KV_PROFILE_SERVING && capacity != KV_UNLIMITED)
 		return capacity / s->entry_bytes_most;
 	if (capacity == KV_UNLIMITED || s->source.arrivals.file[0] || !s->source.template_count)
@@ -129,6 +131,17 @@ static void size_note_token(struct demand *out, const struct model *m)
 			    token);
 }
 
+static void size_note_buckets(struct demand *out, const struct kv_setup *s)
+{
+	uint64_t capacity = s->rules[0].capacity;
+
+	demand_note(out, "a bucket has %" PRIu32 " blocks in %" PRIu64 " bytes",
+		    kv_bucket_blocks(s->buckets, s->entry_bytes_most), s->object_bytes_most);
+	if (capacity != KV_UNLIMITED)
+		demand_note(out, "a rank has at most %" PRIu64 " buckets, each with its .meta",
+			    capacity / kv_bucket_whole(s->buckets, s->entry_bytes_most));
+}
+
 int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
@@ -163,6 +176,8 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 		demand_note(out, "the file of a rank has %" PRIu64 " slots of %" PRIu64 " bytes",
 			    kv_slots_count(s.slots, s.rules[0].capacity, s.entry_bytes_most),
 			    kv_slot_bytes(s.slots, s.entry_bytes_most));
+	if (s.buckets)
+		size_note_buckets(out, &s);
 	demand_note(out, "how many bytes are moved depends on how fast the stores are");
 	if (o->requests)
 		demand_note(out, "the phase ends earlier, after its number of requests");

@@ -22,7 +22,8 @@ static bool stage_applies(const struct kv_worker *w, const struct kv_transfer *t
 	switch (stage) {
 	case KV_ENTRY_STAT:
 		if (task->what.kind == KV_OPERATION_WRITE)
-			return to && w->work->setup->looks_before_writes;
+			return to && w->work->setup->looks_before_writes &&
+			       !w->work->setup->buckets;
 		return (task->what.kind == KV_OPERATION_LOOKUP && whole) ||
 		       (from && task->what.kind == KV_OPERATION_READ &&
 			w->work->setup->options->lookup);
@@ -82,7 +83,7 @@ static struct queue *stage_request(const struct kv_worker *w, struct kv_transfer
 
 	*req = (struct request){.op = stages[t->stage].op, .object = to ? &t->to : &t->from};
 	if (t->stage == KV_ENTRY_OPEN)
-		t->from.size = task->what.bytes;
+		t->from.size = task->at + task->what.bytes;
 	if (t->stage == KV_ENTRY_BEGIN)
 		req->begin.part = w->work->setup->options->chunk;
 	kv_transfer_layout(w, t, req);

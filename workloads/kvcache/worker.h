@@ -206,7 +206,10 @@ struct kv_task {
 	const struct kv_layers *layers; /* NULL: nobody asks when they came */
 	_Atomic uint32_t
 		*missed; /* what of a prompt lies behind this block is not asked for; or NULL */
-	uint64_t at;     /* where the block begins in the rank's file of slots; else 0 */
+	uint64_t
+		at; /* where the block begins in the rank's file of slots, or in that of its bucket; else 0 */
+	struct kv_id file; /* with buckets: the file of one that is read, written or deleted */
+	const struct kv_bucket *bucket; /* which is written; else NULL */
 	bool quiet; /* its answer wakes nobody while its thread has tasks that it has not begun */
 	/* The answer. */
 	int rc;
@@ -349,7 +352,7 @@ static inline void kv_transfer_layout(const struct kv_worker *w, struct kv_trans
 	if (!l || req->op != REQ_BEGIN)
 		return;
 	kv_layout_ending(l, l->draws ? part_draw() : 0, t->ending);
-	req->begin.ending = t->ending[0] ? t->ending : NULL;
+	req->begin.ending = l->temporary ? t->ending : NULL;
 	req->begin.fresh = l->draws;
 }
 

@@ -163,7 +163,7 @@ static void test_store(void)
 		uint64_t hits = 0, writes = 0, lookups = 0, gone = 0, prompts = 0;
 		struct fixture *f;
 
-		if (kv_layouts[layout].slots)
+		if (kv_layouts[layout].slots || kv_layouts[layout].buckets)
 			continue;
 		snprintf(
 			phase, sizeof(phase),

@@ -113,20 +113,25 @@ bool kv_lru_over(struct kv_lru *l, uint64_t *key)
 }
 
 /* Those that are held are in use, so they become the youngest on the way. */
+uint32_t kv_lru_idle(struct kv_lru *l)
+{
+	for (uint32_t i = 0; i < l->entries.live; i++) {
+		uint32_t number = l->oldest;
+
+		if (!kv_entry_at(&l->entries, number)->uses)
+			return number;
+		lru_unlink(l, number);
+		lru_append(l, number);
+	}
+	return KV_NONE;
+}
+
 bool kv_lru_room(struct kv_lru *l, uint64_t *key)
 {
 	*key = 0;
 	if (l->entries.live < l->room)
 		return true;
-	for (uint32_t i = 0; i < l->entries.live; i++) {
-		uint32_t number = l->oldest;
-
-		if (!kv_entry_at(&l->entries, number)->uses)
-			return kv_lru_take(l, key);
-		lru_unlink(l, number);
-		lru_append(l, number);
-	}
-	return false;
+	return kv_lru_idle(l) != KV_NONE && kv_lru_take(l, key);
 }
 
 uint32_t kv_lru_prompt(struct kv_lru *l, const uint64_t *keys, uint32_t count)

@@ -38,6 +38,9 @@ void kv_lru_let_go(struct kv_lru *l, uint64_t key);
 /* Takes the block that was used least recently out, if there is one too many; or in any case. */
 bool kv_lru_over(struct kv_lru *l, uint64_t *key);
 bool kv_lru_take(struct kv_lru *l, uint64_t *key);
+/* The number of the block that was used least recently of those that nobody holds, which becomes the oldest one;
+ * KV_NONE: all are held. */
+uint32_t kv_lru_idle(struct kv_lru *l);
 /* Where one more would be too many, takes the block that was used least recently of those that nobody
  * holds; else key is 0. Returns false where all are held. */
 bool kv_lru_room(struct kv_lru *l, uint64_t *key);

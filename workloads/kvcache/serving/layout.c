@@ -18,6 +18,9 @@ enum { LMCACHE_KV_RANK = 1 << 24 | 1 << 8, NAME_BYTES = 128 };
 /* LMCache's index of slots: JSON, in which a block has 12 bytes in base64. */
 enum { KV_INDEX_COPIES = 2, KV_INDEX_BASE = 512, KV_INDEX_BLOCK = 16 };
 
+static const char *const bucket_endings[] = {
+	[KV_BUCKET_DATA] = ".bucket", [KV_BUCKET_META] = ".meta"};
+
 /* The model's name with each slash written as `slash`. */
 static const char *layout_model(const char *model, const char *slash, char out[NAME_BYTES])
 {
@@ -30,36 +33,36 @@ static const char *layout_model(const char *model, const char *slash, char out[N
 	return out;
 }
 
-static void haul_key(const char *folder, const char *model, uint64_t block,
+static void haul_key(const char *folder, const char *model, struct kv_id id,
 		     char key[OBJECT_KEY_BYTES])
 {
 	(void)model;
-	snprintf(key, OBJECT_KEY_BYTES, "%s/%02" PRIx64 "/block_%016" PRIx64, folder, block >> 56,
-		 block);
+	snprintf(key, OBJECT_KEY_BYTES, "%s/%02" PRIx64 "/block_%016" PRIx64, folder, id.low >> 56,
+		 id.low);
 }
 
 /* All in one folder. */
-static void lmcache_fs_key(const char *folder, const char *model, uint64_t block,
+static void lmcache_fs_key(const char *folder, const char *model, struct kv_id id,
 			   char key[OBJECT_KEY_BYTES])
 {
 	char name[NAME_BYTES];
 
 	snprintf(key, OBJECT_KEY_BYTES, "%s/%s@0x%08x@0@%" PRIx64 ".data", folder,
-		 layout_model(model, "-SEP->", name), LMCACHE_KV_RANK, block);
+		 layout_model(model, "-SEP->", name), LMCACHE_KV_RANK, id.low);
 }
 
-static void lmcache_s3_key(const char *folder, const char *model, uint64_t block,
+static void lmcache_s3_key(const char *folder, const char *model, struct kv_id id,
 			   char key[OBJECT_KEY_BYTES])
 {
 	snprintf(key, OBJECT_KEY_BYTES, "%s/%s@%08x@0@%" PRIx64, folder, model, LMCACHE_KV_RANK,
-		 block);
+		 id.low);
 }
 
 /* The hash of a block has 256 bits there; here its 64 bits are spread over as many. */
-static void vllm_fs_key(const char *folder, const char *model, uint64_t block,
+static void vllm_fs_key(const char *folder, const char *model, struct kv_id id,
 			char key[OBJECT_KEY_BYTES])
 {
-	uint64_t all = mix64(block), config = 0;
+	uint64_t block = id.low, all = mix64(block), config = 0;
 	char name[NAME_BYTES];
 
 	layout_model(model, "_", name);
@@ -72,18 +75,18 @@ static void vllm_fs_key(const char *folder, const char *model, uint64_t block,
 		 mix64(block ^ all));
 }
 
-static void vllm_disk_key(const char *folder, const char *model, uint64_t rank,
+static void vllm_disk_key(const char *folder, const char *model, struct kv_id id,
 			  char key[OBJECT_KEY_BYTES])
 {
 	(void)model;
-	snprintf(key, OBJECT_KEY_BYTES, "%s/blocks.rank_%" PRIu64, folder, rank);
+	snprintf(key, OBJECT_KEY_BYTES, "%s/blocks.rank_%" PRIu64, folder, id.low);
 }
 
-static void mooncake_offset_key(const char *folder, const char *model, uint64_t rank,
+static void mooncake_offset_key(const char *folder, const char *model, struct kv_id id,
 				char key[OBJECT_KEY_BYTES])
 {
 	(void)model;
-	snprintf(key, OBJECT_KEY_BYTES, "%s/rank_%" PRIu64 "/kv_cache.data", folder, rank);
+	snprintf(key, OBJECT_KEY_BYTES, "%s/rank_%" PRIu64 "/kv_cache.data", folder, id.low);
 }
 
 /* Length of the key, length of the value, sequence, flags (1: there is a checksum), checksum; then the
@@ -97,11 +100,11 @@ static void mooncake_offset_header(struct kv_id id, uint64_t bytes, char *out)
 	snprintf(out + KEY_AT, KEY_LENGTH + 1, "%016" PRIx64, id.low);
 }
 
-static void lmcache_raw_block_key(const char *folder, const char *model, uint64_t rank,
+static void lmcache_raw_block_key(const char *folder, const char *model, struct kv_id id,
 				  char key[OBJECT_KEY_BYTES])
 {
 	(void)model;
-	snprintf(key, OBJECT_KEY_BYTES, "%s/raw_block.rank_%" PRIu64, folder, rank);
+	snprintf(key, OBJECT_KEY_BYTES, "%s/raw_block.rank_%" PRIu64, folder, id.low);
 }
 
 /* Magic, identity, length of the payload. What makes it a record for recovery is not there. */
@@ -113,6 +116,15 @@ static void lmcache_raw_block_header(struct kv_id id, uint64_t bytes, char *out)
 	memcpy(out + 8, words, sizeof(words));
 }
 
+static void mooncake_bucket_key(const char *folder, const char *model, struct kv_id id,
+				char key[OBJECT_KEY_BYTES])
+{
+	(void)model;
+	snprintf(key, OBJECT_KEY_BYTES, "%s/rank_%" PRIu32 "/%" PRIu64 "%s", folder,
+		 kv_id_first(id), id.low, bucket_endings[kv_id_second(id)]);
+}
+
+static const struct kv_buckets mooncake_buckets = {.bytes = 256 << 20, .blocks = 500};
 static const struct kv_slots vllm_disk_slots = {.front = 0};
 static const struct kv_slots mooncake_offset_slots = {
 	.header = KV_SLOT_PAGE, .checked = true, .make = mooncake_offset_header};
@@ -157,6 +169,13 @@ const struct kv_layout kv_layouts[KV_LAYOUTS] = {
 					 .version = "LMCache, raw_block/core.py @018b4426, 2026",
 					 .key = lmcache_raw_block_key,
 					 .slots = &lmcache_raw_block_slots},
+	[KV_LAYOUT_MOONCAKE_BUCKET] =
+		{.name = "mooncake_bucket",
+		 .version = "Mooncake, storage_backend.cpp @3b5a594, August 2026",
+		 .key = mooncake_bucket_key,
+		 .temporary = "",
+		 .depth = 1,
+		 .buckets = &mooncake_buckets},
 };
 const char *const kv_layout_names[] = {[KV_LAYOUT_HAUL] = "haul",
 				       [KV_LAYOUT_LMCACHE_FS] = "lmcache_fs",
@@ -166,6 +185,7 @@ const char *const kv_layout_names[] = {[KV_LAYOUT_HAUL] = "haul",
 				       [KV_LAYOUT_VLLM_DISK] = "vllm_disk",
 				       [KV_LAYOUT_MOONCAKE_OFFSET] = "mooncake_offset",
 				       [KV_LAYOUT_LMCACHE_RAW_BLOCK] = "lmcache_raw_block",
+				       [KV_LAYOUT_MOONCAKE_BUCKET] = "mooncake_bucket",
 				       [KV_LAYOUTS] = NULL};
 
 uint64_t kv_index_at(const struct kv_slots *s, uint64_t copy)
@@ -212,6 +232,14 @@ static bool name_ends(const char *name, const char *with)
 	return n >= m && strcmp(name + n - m, with) == 0;
 }
 
+static bool bucket_named(const char *name)
+{
+	size_t digits = strspn(name, "0123456789");
+
+	return digits && (strcmp(name + digits, bucket_endings[KV_BUCKET_DATA]) == 0 ||
+			  strcmp(name + digits, bucket_endings[KV_BUCKET_META]) == 0);
+}
+
 bool kv_layout_named(enum kv_layout_kind kind, const char *name)
 {
 	switch (kind) {
@@ -230,6 +258,8 @@ bool kv_layout_named(enum kv_layout_kind kind, const char *name)
 		return strncmp(name, "raw_block.rank_", 15) == 0;
 	case KV_LAYOUT_MOONCAKE_OFFSET:
 		return strcmp(name, "kv_cache.data") == 0;
+	case KV_LAYOUT_MOONCAKE_BUCKET:
+		return bucket_named(name);
 	case KV_LAYOUTS:
 		break;
 	}

@@ -4,7 +4,9 @@
  *
  * A block is an object; or it lies in a slot of the one file of its rank, whose own index says where:
  *
- *	| front: two copies of the index | slot 0: header, block, room | slot 1 | … */
+ *	| front: two copies of the index | slot 0: header, block, room | slot 1 | …
+ *
+ * or in a bucket, a file of blocks that were written together (bucket.h). */
 #ifndef HAUL_WORKLOADS_KVCACHE_LAYOUT_H
 #define HAUL_WORKLOADS_KVCACHE_LAYOUT_H
 
@@ -13,6 +15,7 @@
 #include <stdint.h>
 
 #include "backends/request.h"
+#include "workloads/kvcache/serving/bucket.h"
 #include "workloads/kvcache/tiers/entries.h"
 
 enum { KV_ENDING_BYTES = 24 };
@@ -25,6 +28,7 @@ enum kv_layout_kind {
 	KV_LAYOUT_VLLM_DISK,
 	KV_LAYOUT_MOONCAKE_OFFSET,
 	KV_LAYOUT_LMCACHE_RAW_BLOCK,
+	KV_LAYOUT_MOONCAKE_BUCKET,
 	KV_LAYOUTS
 };
 
@@ -41,17 +45,19 @@ struct kv_slots {
 
 struct kv_layout {
 	const char *name, *version; /* version: "haul": its own, in 256 folders */
-	/* Writes the key of a block below the folder; with slots, of the file of the rank `block`. */
-	void (*key)(const char *folder, const char *model, uint64_t block,
+	/* Writes the key of a block below the folder; with slots, of the file of the rank id.low; with buckets, of one of
+	 * their files (kv_bucket_id). */
+	void (*key)(const char *folder, const char *model, struct kv_id id,
 		    char key[OBJECT_KEY_BYTES]);
-	/* What follows the name of a file that is not whole; NULL: the store's own way. draws: a
+	/* What follows the name of a file that is not whole, "": nothing; NULL: the store's own way. draws: a
 	 * number comes before it. */
 	const char *temporary;
 	bool draws;
 	bool only_exists; /* a lookup does not ask for the size: access in place of stat */
 	uint64_t lookups; /* of a request at a time; 0: all */
 	uint32_t depth;   /* folders below FOLDER */
-	const struct kv_slots *slots; /* NULL: each block is an object */
+	const struct kv_slots *slots;     /* NULL: no file is cut in slots */
+	const struct kv_buckets *buckets; /* NULL: there are none */
 };
 extern const struct kv_layout kv_layouts[KV_LAYOUTS];
 extern const char *const kv_layout_names[]; /* ends in NULL */
@@ -66,7 +72,7 @@ uint64_t kv_slots_count(const struct kv_slots *s, uint64_t capacity, uint64_t bl
 /* The byte of the file at which the block of a slot begins, behind its header. */
 uint64_t kv_slot_at(const struct kv_slots *s, uint64_t slot, uint64_t block_bytes);
 
-/* The ending of a file that is not whole, with that number where the layout draws one; "": the
+/* The ending of a file that is not whole, with that number where the layout draws one; not where it is the
  * store's own. */
 void kv_layout_ending(const struct kv_layout *l, uint32_t draw, char out[KV_ENDING_BYTES]);
 /* Whether the last part of a name is that of a block in that layout, or of one that is not whole. */

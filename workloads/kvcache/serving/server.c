@@ -120,9 +120,9 @@ static void prefill_begin(struct kv_run *r, struct kv_prefill *f)
 	f->next = f->memory;
 	f->found = p->count;
 	s->busy++;
-	if (s->slots)
+	if (s->indexed)
 		kv_server_lookup(r, f);
-	if (f->memory == p->count || s->slots)
+	if (f->memory == p->count || s->indexed)
 		prefill_looked(r, f);
 	else
 		prefill_sends(s, f);
@@ -157,6 +157,8 @@ static void server_give(struct kv_run *r, struct kv_prefill *f, uint32_t block, 
 	}
 	if (r->server->slots)
 		task.at = server_at(r->server, key);
+	if (r->setup.buckets)
+		kv_server_bucket_place(r, &task);
 	if (f)
 		f->under_way++;
 	kv_shard_give(r, &task);
@@ -207,6 +209,10 @@ static void server_write(struct kv_run *r)
 	uint32_t most = s->busy ? r->crew.depth : r->loads.most;
 	uint64_t key;
 
+	if (r->setup.buckets) {
+		kv_server_bucket(r);
+		return;
+	}
 	while (r->loads.least < most && kv_lru_over(&s->written, &key))
 		server_give(r, NULL, 0, key, KV_OPERATION_DELETE);
 	while (r->loads.least < most && s->pending_count) {
@@ -332,7 +338,7 @@ static void answered_fetch(struct kv_run *r, struct kv_prefill *f, const struct 
 	if (t->rc < 0) {
 		r->ctx->tally->rank_row[KV_GONE]++;
 		f->found = min_u32(f->found, t->block);
-	} else if (kv_lru_has(&s->written, t->what.id.low)) {
+	} else if (!r->setup.buckets && kv_lru_has(&s->written, t->what.id.low)) {
 		kv_lru_use(&s->written, t->what.id.low);
 	}
 	if (prefill_may_send(s, f))
@@ -349,9 +355,12 @@ static void server_answered(struct kv_run *r, const struct kv_task *t)
 	struct kv_prefill *f = t->owner;
 	uint64_t *row = r->ctx->tally->rank_row;
 
-	/* The index of the slots. */
-	if (kv_id_kind(t->what.id) != KV_KEY_BLOCK)
+	/* A bucket; or the index of the slots. */
+	if (kv_id_kind(t->what.id) != KV_KEY_BLOCK) {
+		if (r->setup.buckets)
+			kv_server_bucket_answered(r, t);
 		return;
+	}
 	s->changed |= t->what.kind == KV_OPERATION_WRITE;
 	if (t->what.kind == KV_OPERATION_WRITE)
 		kv_lru_remove(&s->queued, t->what.id.low);
@@ -460,7 +469,7 @@ static void server_end(struct kv_run *r)
 static bool server_exhausted(const struct kv_server *s)
 {
 	return kv_prompts_due(&s->prompts) == KV_PROMPTS_NEVER && !s->busy && !s->waits &&
-	       !s->pending_count;
+	       s->pending_count < s->together;
 }
 
 void kv_server_work(struct kv_run *r)
@@ -471,8 +480,10 @@ void kv_server_work(struct kv_run *r)
 	if (r->over)
 		server_end(r);
 	kv_shard_collect(r, server_answered);
-	if (r->over)
+	if (r->over) {
+		kv_server_bucket(r);
 		return;
+	}
 	server_timed(r);
 	server_offer(r);
 	if (r->rc < 0 || r->now_ns >= r->until_ns || (server_exhausted(s) && !r->given) ||
@@ -480,6 +491,7 @@ void kv_server_work(struct kv_run *r)
 		r->over = true;
 	if (r->over) {
 		server_end(r);
+		kv_server_bucket(r);
 		return;
 	}
 	server_send(r);

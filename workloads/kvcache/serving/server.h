@@ -8,7 +8,7 @@
  *	                   are there there        tokens             or dropped where too many wait already
  *
  * The store itself answers whether a block is there (stat, HEAD); only where it keeps nothing (null, sim), or blocks lie in slots of a file
- * of the rank's own, a rank goes by what it has written. The first block that is missing ends the prefix.
+ * or in buckets of the rank's own, a rank goes by what it has written. The first block that is missing ends the prefix.
  *
  *	time to first token = queue + lookup + computing the tokens that were missing + stall
  *	stall = the greatest of (arrival of a layer − its deadline), where it is above 0
@@ -41,9 +41,9 @@ struct kv_prefill {
 	struct kv_prompt prompt;
 	enum kv_prefill_stage stage;
 	bool sends;
-	uint32_t memory;          /* leading blocks that memory has */
-	uint32_t found;           /* leading blocks that are there, as far as is known */
-	uint32_t held;            /* with slots: of them, those that are not to lose their slots */
+	uint32_t memory; /* leading blocks that memory has */
+	uint32_t found;  /* leading blocks that are there, as far as is known */
+	uint32_t held;   /* indexed: of them, those that are not to lose their slots or buckets */
 	uint32_t next, under_way; /* the next block to look up or fetch; those under way */
 	uint32_t fetched;         /* blocks behind those of memory that have come */
 	uint64_t served_ns, looked_ns, ends_ns;
@@ -58,6 +58,27 @@ struct kv_fetches {
 	double count, tokens, ns, tokens_tokens, tokens_ns;
 };
 
+/* What is done next of a bucket (server_bucket.c). */
+enum kv_bucket_step {
+	KV_BUCKET_RESTS,
+	KV_BUCKET_LOSES_META, /* of the one that goes for it */
+	KV_BUCKET_LOSES_DATA,
+	KV_BUCKET_WRITES_DATA,
+	KV_BUCKET_WRITES_META,
+	KV_BUCKET_DROPS_DATA /* its .meta could not be written */
+};
+
+/* The bucket that is being written. */
+struct kv_writing {
+	struct kv_bucket bucket;
+	enum kv_bucket_step step;
+	bool asked; /* the task of that step is under way */
+	uint64_t number,
+		lost; /* its own, or that of the last one; of the one that goes for it, 0: none */
+	uint64_t meta_bytes;
+	uint64_t begin_ns;
+};
+
 struct kv_server {
 	const struct kv_server_options *options;
 	struct kv_prompts prompts;
@@ -69,10 +90,18 @@ struct kv_server {
 	bool changed;          /* with slots: a block was written since the index was */
 	uint64_t index_due_ns; /* when the index is written next, if it is; 0: not known yet */
 	uint64_t index_copy;
-	struct kv_lru written; /* those that this rank has written, and not deleted */
-	struct kv_lru queued;  /* those that wait to be written, or are being written */
-	/* `written` says what is there: the store keeps nothing, or blocks lie in slots. */
-	bool knows;
+	/* Those that this rank has written, and not deleted. With buckets, the age of one is the number of its bucket, and
+	 * its bytes are where it begins there. */
+	struct kv_lru written;
+	/* By their numbers. The age of one is the number that its first block has in `written`, where the others follow
+	 * it, and its bytes are how many there are. */
+	struct kv_lru buckets;
+	struct kv_writing writing;
+	uint32_t together;    /* blocks that are written at a time: those of a bucket, else 1 */
+	struct kv_lru queued; /* those that wait to be written, or are being written */
+	/* `written` says what is there: the store keeps nothing, or blocks lie in slots or buckets, whose own index (`indexed`)
+	 * is looked at in place of the store. */
+	bool knows, indexed;
 	const struct kv_slots *
 		slots; /* of the rank's file; the number of a block in `written` is that of its slot */
 	uint32_t ahead;         /* lookups given beyond those at a time, which a miss takes back */
@@ -105,7 +134,18 @@ uint64_t kv_server_file_remove(struct kv_run *r);
 bool kv_server_slot(struct kv_run *r, uint64_t key);
 /* Writes the index of the slots where it is time, and blocks have changed. */
 void kv_server_index(struct kv_run *r);
-/* Looks a prompt up in the index of the slots, and holds what it finds. And lets go of it. */
+/* server_bucket.c. As kv_server_open does, and closes. */
+int kv_server_buckets_open(struct kv_run *r);
+void kv_server_buckets_close(struct kv_server *s);
+/* Takes the next step of a bucket, where there is one and room for its task; and has the answer of that. */
+void kv_server_bucket(struct kv_run *r);
+void kv_server_bucket_answered(struct kv_run *r, const struct kv_task *t);
+/* The number of the bucket of a block that is there; and where a task finds such a block. */
+uint64_t kv_server_bucket_of(const struct kv_server *s, uint64_t key);
+void kv_server_bucket_place(const struct kv_run *r, struct kv_task *t);
+/* Removes all buckets of this rank. Returns how many files have stayed. */
+uint64_t kv_server_buckets_remove(struct kv_run *r);
+/* Looks a prompt up in the rank's own index, and holds what it finds. And lets go of it. */
 void kv_server_lookup(struct kv_run *r, struct kv_prefill *f);
 void kv_server_let_go(struct kv_server *s, struct kv_prefill *f);
 /* Removes what this rank has written. Returns how many blocks have stayed. Collective. */

@@ -82,6 +82,15 @@ bool kv_server_slot(struct kv_run *r, uint64_t key)
 	return false;
 }
 
+/* What is held for a block that is there: itself, or its bucket. */
+static struct kv_lru *file_held(struct kv_server *s, uint64_t *key)
+{
+	if (s->slots)
+		return &s->written;
+	*key = kv_server_bucket_of(s, *key);
+	return &s->buckets;
+}
+
 void kv_server_lookup(struct kv_run *r, struct kv_prefill *f)
 {
 	struct kv_server *s = r->server;
@@ -89,16 +98,24 @@ void kv_server_lookup(struct kv_run *r, struct kv_prefill *f)
 
 	f->found = f->memory;
 	while (f->found < f->prompt.count && kv_lru_has(&s->written, keys[f->found]) &&
-	       !kv_lru_has(&s->queued, keys[f->found]))
-		kv_lru_hold(&s->written, keys[f->found++]);
+	       !kv_lru_has(&s->queued, keys[f->found])) {
+		uint64_t key = keys[f->found++];
+		struct kv_lru *held = file_held(s, &key);
+
+		kv_lru_hold(held, key);
+	}
 	f->held = f->found;
 	r->ctx->tally->rank_row[KV_LOOKUPS] += f->found - f->memory + (f->found < f->prompt.count);
 }
 
 void kv_server_let_go(struct kv_server *s, struct kv_prefill *f)
 {
-	for (uint32_t i = f->memory; i < f->held; i++)
-		kv_lru_let_go(&s->written, f->prompt.keys[i]);
+	for (uint32_t i = f->memory; i < f->held; i++) {
+		uint64_t key = f->prompt.keys[i];
+		struct kv_lru *held = file_held(s, &key);
+
+		kv_lru_let_go(held, key);
+	}
 	f->held = 0;
 }
 

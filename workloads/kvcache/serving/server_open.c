@@ -49,7 +49,8 @@ static uint64_t open_room(const struct kv_server *s, uint64_t capacity)
 
 	if (s->slots)
 		return kv_slots_count(s->slots, capacity, block_bytes);
-	return capacity == KV_UNLIMITED ? UINT64_MAX : capacity / block_bytes;
+	/* Not blocks have a limit, but buckets. */
+	return capacity == KV_UNLIMITED || s->indexed ? UINT64_MAX : capacity / block_bytes;
 }
 
 static int open_blocks(struct kv_server *s, const struct kv_run *r)
@@ -90,21 +91,25 @@ int kv_server_open(struct kv_run *r, struct err *err)
 	if (decode)
 		s->role = r->ctx->group->rank < decode ? KV_ROLE_PREFILL : KV_ROLE_DECODE;
 	s->slots = r->setup.slots;
-	s->knows = s->slots || !store_can(&r->stores[0], BACKEND_CONTENT);
+	s->indexed = s->slots || r->setup.buckets;
+	s->together = 1;
+	s->knows = s->indexed || !store_can(&r->stores[0], BACKEND_CONTENT);
 	if (!s->knows && o->depth == 1)
 		s->ahead = kv_worker_tasks(&r->setup) - 1;
 	rc = kv_prompts_open(&s->prompts, &how, err);
 	if (rc < 0)
 		return rc;
 	s->block_bytes = kv_model_bytes(&r->setup.model, s->prompts.block_tokens);
-	if (s->block_bytes > r->setup.entry_bytes_most)
+	if (s->block_bytes > r->setup.entry_bytes_most ||
+	    (r->setup.buckets && s->block_bytes < r->setup.entry_bytes_most))
 		return err_set(err, -EINVAL,
 			       "%s/serving/block_tokens: the trace has blocks of %" PRIu64
 			       " tokens; set it to that",
 			       r->ctx->phase->path, s->prompts.block_tokens);
 	if (so->fetch_bytes)
 		s->fetches_most = max_u64(so->fetch_bytes / s->block_bytes, 1);
-	if (open_prefills(s, &r->setup) < 0 || open_blocks(s, r) < 0)
+	if (open_prefills(s, &r->setup) < 0 || open_blocks(s, r) < 0 ||
+	    (r->setup.buckets && kv_server_buckets_open(r) < 0))
 		return err_set(err, -ENOMEM, "no memory for %u requests at a time",
 			       r->setup.served);
 	return 0;
@@ -138,6 +143,7 @@ void kv_server_close(struct kv_run *r)
 	kv_lru_free(&s->memory);
 	kv_lru_free(&s->written);
 	kv_lru_free(&s->queued);
+	kv_server_buckets_close(s);
 	free(s->pending);
 	free(s->timed.items);
 	free(s->all);
@@ -163,6 +169,8 @@ uint64_t kv_server_remove(struct kv_run *r)
 
 	if (s && s->slots)
 		left = kv_server_file_remove(r);
+	if (s && r->setup.buckets)
+		left = kv_server_buckets_remove(r);
 	if (s && !s->knows) {
 		if (batch_delete_open(&batch, &r->side[0], remove_removed, &left, &ignored) < 0)
 			return 1;

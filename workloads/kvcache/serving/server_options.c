@@ -26,7 +26,7 @@ const struct option kv_server_options_table[] = {
 		.preset = layout_preset,
 		.help = "names, files and lookups of blocks: haul's own, or those of LMCache's fs, fs_native, "
 			"s3 and raw_block adapters, of vLLM's file-system tier and disk backend, or of "
-			"Mooncake's offset allocator"),
+			"Mooncake's offset allocator and buckets"),
 	OPT_TEXT(
 		"model_name", struct kv_server_options, model, .def_text = "",
 		.help = "the name of the model in the names of blocks, such as meta-llama/Llama-3.1-8B; "

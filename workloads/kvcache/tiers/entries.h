@@ -126,6 +126,16 @@ static inline enum kv_key_kind kv_id_kind(struct kv_id id)
 	return (enum kv_key_kind)(id.high >> 56);
 }
 
+static inline uint32_t kv_id_first(struct kv_id id)
+{
+	return (uint32_t)(id.high >> 24);
+}
+
+static inline uint32_t kv_id_second(struct kv_id id)
+{
+	return id.high & KV_KEY_SECOND_MAX;
+}
+
 /* Writes the key, and returns its length. Not for KV_KEY_NAMED and KV_KEY_BLOCK. */
 size_t kv_key_text(char out[KV_KEY_BYTES], struct kv_id id);
 
