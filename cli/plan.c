@@ -24,6 +24,7 @@
 #include "plan/series/series.h"
 #include "ranks/run/run.h"
 #include "report/report.h"
+#include "simulate/results_size.h"
 
 enum { NODE_COUNTS_MAX = 64 };
 
@@ -340,8 +341,10 @@ static int plan_print(const struct plan_args *args, struct plan_source *s, uint3
 		plan_ask_space(&plan);
 		rc = class_add_to_plan(&plan, &job, err);
 	}
-	if (rc == 0)
+	if (rc == 0) {
+		results_size_add(&plan, &job);
 		*status = cli_print(args->json ? plan_json(&plan, &job) : plan_text(&plan, &job));
+	}
 	plan_free(&plan);
 	job_free(&job);
 	return rc;
@@ -406,6 +409,8 @@ static int plan_page_combination(const struct plan_args *args, const struct plan
 		rc = plan_combination(s, args, combination, s->node_counts[i], &job, &plan, err);
 		if (rc == 0)
 			rc = class_add_to_plan(&plan, &job, err);
+		if (rc == 0)
+			results_size_add(&plan, &job);
 		if (rc == 0) {
 			scaling_row(&rows[count++], &plan, &s->limits);
 			target = plan_target(&plan);

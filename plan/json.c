@@ -211,6 +211,10 @@ cJSON *plan_object(const struct plan *plan, const struct job *job)
 	plan_add_datasets(json, plan, job);
 	plan_add_interfaces(json, job);
 	json_add_number(json, "memory_bytes_per_node", (double)plan->memory_bytes_per_node);
+	if (plan->results_bytes) {
+		json_add_number(json, "results_bytes", (double)plan->results_bytes);
+		json_add_number(json, "publication_bytes", (double)plan->publication_bytes);
+	}
 	list = cJSON_AddArrayToObject(json, "phases");
 	for (i = 0; i < plan->phase_count; i++)
 		cJSON_AddItemToArray(list, phase_json(plan, job, &plan->phases[i]));

@@ -115,7 +115,13 @@ static double column_target(const void *row, int which)
 	return d->target > 0 ? d->target : NAN;
 }
 
+static bool column_has_results(const void *row)
+{
+	return ((const struct plan_phase *)row)->results.bytes > 0;
+}
+
 /* clang-format off */
+#define RESULTS(member, key) COLUMN(U64, struct plan_phase, results.member, key, NULL, .when = column_has_results)
 #define DEMAND(type, member, key, ...) COLUMN(type, struct plan_phase, demand.member, key, NULL, __VA_ARGS__)
 #define VALUE(key_, number_, which_, ...) {.type = COLUMN_VALUE, .key = (key_), .number = (number_), .which = (which_), __VA_ARGS__}
 #define WORD(key_, word_) {.type = COLUMN_WORD, .key = (key_), .word = (word_)}
@@ -141,6 +147,9 @@ const struct column plan_phase_columns[] = {
 	DEMAND(REAL, expected_seconds, "expected.seconds_per_epoch", .when = column_has_expected),
 	DEMAND(REAL, expected_au, "expected.au", .when = column_has_expected),
 	DEMAND(U64, memory_per_rank, "memory_bytes_per_rank"),
+	RESULTS(bytes, "results.bytes"),
+	RESULTS(per_rank, "results.bytes_per_rank"),
+	RESULTS(per_node, "results.bytes_per_node"),
 	COLUMNS_END};
 const struct column plan_demand_columns[] = {
 	VALUE("demand.bytes_per_second", column_demand, 0),

@@ -73,6 +73,10 @@ struct plan_phase {
 	uint32_t store_count;
 	struct phase_store stores[PHASE_STORES_MAX];
 	struct plan_told told; /* what the workload reports besides its demand */
+	/* What it takes in results.h5. Told by whoever made the plan; 0: not told. */
+	struct {
+		uint64_t bytes, per_rank, per_node;
+	} results;
 };
 /* Files that a phase makes with each GB of data; 0: it makes no data. */
 static inline double plan_creates(const struct plan_phase *p)
@@ -97,6 +101,7 @@ struct plan {
 	uint64_t other_ranks_per_node;
 	/* Told by whoever made the plan: what an edition's rules ask of data sets, and classes. */
 	struct rule_sizes sizes;
+	uint64_t results_bytes, publication_bytes; /* 0: not told */
 	uint32_t class_count;
 	struct workload_class classes[CLASSES_MAX];
 };

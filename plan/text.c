@@ -110,6 +110,16 @@ static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
 		units_bytes_binary(text, (double)plan->memory_bytes_per_node));
 }
 
+static void put_results(FILE *out, const struct plan *plan)
+{
+	char all[UNITS_TEXT_BYTES], one[UNITS_TEXT_BYTES];
+
+	if (plan->results_bytes)
+		fprintf(out, "results    about %s · each publication writes up to %s\n",
+			units_bytes_decimal(all, (double)plan->results_bytes),
+			units_bytes_decimal(one, (double)plan->publication_bytes));
+}
+
 /* Stores whose connections each begin at one of several network interfaces. */
 static void put_interfaces(FILE *out, const struct job *job)
 {
@@ -367,6 +377,7 @@ char *plan_text(const struct plan *plan, const struct job *job)
 	}
 	put_interfaces(out, job);
 	put_ranks(out, plan, stepped);
+	put_results(out, plan);
 	for (i = 0; i < plan->phase_count; i++) {
 		put_needs(out, &plan->phases[i], needing > 1);
 		put_expected(out, &plan->phases[i]);

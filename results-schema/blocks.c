@@ -15,7 +15,7 @@
 static int add_ranks(struct blocks *b, const struct merged *m, const struct phase_writer *w);
 static int add_all_ranks(struct blocks *b, const struct merged *m, const struct phase_writer *w);
 static int add_tables(struct blocks *b, const struct merged *m, const struct phase_writer *w);
-static int add_hists(struct blocks *b, const struct merged *m, const struct phase_writer *w);
+static int add_hist(struct blocks *b, const struct merged *m, const struct phase_writer *w);
 static int add_client(struct blocks *b, const struct merged *m, const struct phase_writer *w);
 
 int blocks_make(struct blocks *b, const struct merged *m, const struct phase_writer *w,
@@ -33,7 +33,7 @@ int blocks_make(struct blocks *b, const struct merged *m, const struct phase_wri
 	if (rc == 0)
 		rc = add_tables(b, m, w);
 	if (rc == 0)
-		rc = add_hists(b, m, w);
+		rc = add_hist(b, m, w);
 	if (rc == 0)
 		rc = add_client(b, m, w);
 	return rc < 0 ? err_set(err, rc, "no memory for a rank's rows of results") : 0;
@@ -73,12 +73,12 @@ static int add_block(struct blocks *b, struct block one)
 	return 0;
 }
 
-static const char *const rank_keys[] = {"rank", "node", PHASE_PRESENT};
+const char *const phase_rank_keys[PHASE_RANK_KEYS] = {"rank", "node", PHASE_PRESENT};
 
 static int add_ranks(struct blocks *b, const struct merged *m, const struct phase_writer *w)
 {
 	struct block one = {.path = "ranks",
-			    .shape = {rank_keys, 3, &m->schema->rank},
+			    .shape = {phase_rank_keys, PHASE_RANK_KEYS, &m->schema->rank},
 			    .rank = 1,
 			    .dims = {w->ranks, 1},
 			    .start = {w->rank},
@@ -98,7 +98,7 @@ static int add_all_ranks(struct blocks *b, const struct merged *m, const struct 
 {
 	uint32_t measures = m->schema->rank.measure_count;
 	struct block one = {.path = "ranks",
-			    .shape = {rank_keys, 3, &m->schema->rank},
+			    .shape = {phase_rank_keys, PHASE_RANK_KEYS, &m->schema->rank},
 			    .rank = 1,
 			    .dims = {w->ranks, 1},
 			    .part = {w->ranks, 1},
@@ -145,32 +145,28 @@ static int add_tables(struct blocks *b, const struct merged *m, const struct pha
 	return rc;
 }
 
-static int add_hists(struct blocks *b, const struct merged *m, const struct phase_writer *w)
+static int add_hist(struct blocks *b, const struct merged *m, const struct phase_writer *w)
 {
 	bool writes = w->row < w->rows;
-	int rc = 0;
+	struct block one = {.rank = 2,
+			    .dims = {w->rows, HIST_ROW_BUCKETS},
+			    .start = {writes ? w->row : 0, 0},
+			    .part = {1, HIST_ROW_BUCKETS},
+			    .element = ELEMENT_COUNT,
+			    .every = !w->by_node,
+			    .has_part = writes};
 
-	for (uint32_t i = 0; rc == 0 && i < m->hist_count; i++) {
-		const struct merged_hist *h = &m->hists[i];
-		struct block one = {.rank = 2,
-				    .dims = {w->rows, h->count},
-				    .start = {writes ? w->row : 0, 0},
-				    .part = {1, h->count},
-				    .element = ELEMENT_COUNT,
-				    .every = !w->by_node,
-				    .has_part = writes};
-
-		snprintf(one.path, sizeof(one.path), "histograms/%s/%s", h->kind->name,
-			 w->by_node ? "by_node" : "by_rank");
-		one.data = calloc(h->count, sizeof(*h->row));
-		if (one.data)
-			memcpy(one.data, h->row, h->count * sizeof(*h->row));
-		rc = add_block(b, one);
-	}
-	return rc;
+	if (m->rank_hist < 0)
+		return 0;
+	snprintf(one.path, sizeof(one.path), "histograms/%s/%s", m->hists[m->rank_hist].kind->name,
+		 w->by_node ? "by_node" : "by_rank");
+	one.data = calloc(HIST_ROW_BUCKETS, sizeof(*m->hist_row));
+	if (one.data)
+		memcpy(one.data, m->hist_row, HIST_ROW_BUCKETS * sizeof(*m->hist_row));
+	return add_block(b, one);
 }
 
-static const char *const client_keys[] = {"node", "time_ns"};
+const char *const client_keys[CLIENT_KEYS] = {"node", "time_ns"};
 
 /* One data set for all nodes and columns, because a collective write is expensive where ranks
  * outnumber cores. */
@@ -178,7 +174,7 @@ static int add_client_rows(struct blocks *b, const struct merged_client *c,
 			   const struct phase_writer *w)
 {
 	struct block one = {.path = "client/rows",
-			    .shape = {client_keys, 2, &client_columns},
+			    .shape = {client_keys, CLIENT_KEYS, &client_columns},
 			    .rank = 1,
 			    .dims = {(hsize_t)c->nodes * c->rows, 1},
 			    .part = {c->rows, 1},

@@ -26,6 +26,15 @@ struct phase_writer {
 	uint32_t rows, row;         /* of by_rank or by_node, and this rank's; row == rows: none */
 };
 
+/* Keys of rows of ranks, and of what nodes did. */
+enum { PHASE_RANK_KEYS = 3, CLIENT_KEYS = 2 };
+extern const char *const phase_rank_keys[PHASE_RANK_KEYS], *const client_keys[CLIENT_KEYS];
+
+/* What holds where the caller sets nothing else: up to so many ranks histograms have a row per rank,
+ * and up to so many nodes each has rows of what it did. PHASES_IN_ONE: each publication copies the
+ * phases before it, which costs more than a side file from about this number on. */
+enum { RANK_ROWS_MAX = 1024, CLIENT_NODES_MAX = 1000, PHASES_IN_ONE = 16 };
+
 /* BLOCKS_GATHER_BYTES: the bound where the caller sets none. */
 enum { BLOCK_PATH_BYTES = 160, BLOCKS_GATHER_BYTES = 32 << 20 };
 

@@ -10,12 +10,9 @@
 #include "core/clock.h"
 #include "core/part.h"
 #include "results-schema/file_head.h"
+#include "results-schema/results_bytes.h"
 #include "results-schema/results_state.h"
 #include "results-schema/staging.h"
-
-/* PHASES_IN_ONE: each publication copies the phases before it, which costs more than a side file
- * from about this number on. */
-enum { RANK_ROWS_MAX = 1024, CLIENT_NODES_MAX = 1000, PHASES_IN_ONE = 16 };
 
 static int place_rows(struct results *r, const struct results_head *head,
 		      const struct rank_row *ranks, struct err *err);
@@ -167,7 +164,7 @@ static void choose_key(struct results *r, const struct results_head *head, bool 
 		file_head_series(r->path, r->older_key);
 	if (older && !r->older_key[0])
 		file_head_joined(r->path, r->older_key);
-	if (head->simulated || (head->runs < 2 && head->phases <= PHASES_IN_ONE))
+	if (head->simulated || (head->runs < 2 && !results_bytes_apart(head->phases)))
 		return;
 	r->join = head->runs < 2 ? RESULTS_JOIN_ALWAYS : RESULTS_JOIN_SMALL;
 	do {

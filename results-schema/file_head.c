@@ -10,9 +10,6 @@
 #include "results-schema/rows.h"
 #include "results-schema/staging.h"
 
-static void create_all(struct h5_writer *w, const struct results_head *head, const char *key,
-		       const struct node_row *nodes, const struct rank_row *ranks);
-
 static void utc_text(char text[RESULTS_DATE_BYTES], uint64_t utc_ns)
 {
 	time_t seconds = (time_t)(utc_ns / 1000000000u);
@@ -31,7 +28,7 @@ int file_head_create(const char *path, const struct results_head *head, const ch
 	if (rc < 0)
 		return rc;
 	h5w_open(&w, path, true, err);
-	create_all(&w, head, key, nodes, ranks);
+	file_head_fill(&w, head, key, nodes, ranks);
 	return h5w_finish(&w);
 }
 
@@ -126,8 +123,8 @@ static void write_job(struct h5_writer *w, const char *text)
 	h5_close(type);
 }
 
-static void create_all(struct h5_writer *w, const struct results_head *head, const char *key,
-		       const struct node_row *nodes, const struct rank_row *ranks)
+void file_head_fill(struct h5_writer *w, const struct results_head *head, const char *key,
+		    const struct node_row *nodes, const struct rank_row *ranks)
 {
 	uint64_t edges[HIST_BUCKETS + 1];
 

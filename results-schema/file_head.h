@@ -11,6 +11,10 @@
 /* The only version that readers accept. Version 1 was never released. */
 enum { RESULTS_SCHEMA_VERSION = 2, RESULTS_DATE_BYTES = 32 };
 
+/* What a new file has: its head. */
+void file_head_fill(struct h5_writer *w, const struct results_head *head, const char *key,
+		    const struct node_row *nodes, const struct rank_row *ranks);
+
 /* Creates the file at path: root attributes, /job, /summary (no rows), /nodes, /ranks,
  * /histogram_edges_ns, /phases. key: of the series; "": there are no side files. */
 int file_head_create(const char *path, const struct results_head *head, const char *key,

@@ -25,6 +25,8 @@
 #include <H5FDdevelop.h>
 #endif
 
+enum { H5_DEFLATE = 6 }; /* how hard it tries */
+
 /* HDF5 requires its own part to come first. */
 struct driver_file {
 	H5FD_t pub;
@@ -330,7 +332,19 @@ void h5w_group(struct h5_writer *w, const char *name)
 	h5_close(list);
 }
 
-void h5w_dataset(struct h5_writer *w, const char *name, hid_t type, int rank, const hsize_t *dims)
+/* Packed: for what is small and mostly zeros, or evenly spaced. */
+static herr_t set_packed(hid_t list, int rank, const hsize_t *dims)
+{
+	if (!dims[0] || !dims[rank - 1] || H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0)
+		return 0;
+	return H5Pset_alloc_time(list, H5D_ALLOC_TIME_INCR) < 0 ||
+			       H5Pset_chunk(list, rank, dims) < 0 || H5Pset_shuffle(list) < 0
+		       ? -1
+		       : H5Pset_deflate(list, H5_DEFLATE);
+}
+
+static void make_dataset(struct h5_writer *w, const char *name, hid_t type, int rank,
+			 const hsize_t *dims, bool packed)
 {
 	hid_t list, space, made = H5I_INVALID_HID;
 
@@ -341,11 +355,17 @@ void h5w_dataset(struct h5_writer *w, const char *name, hid_t type, int rank, co
 	if (H5Pset_obj_track_times(list, false) >= 0 &&
 	    H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
 	    H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
-	    H5Pset_attr_phase_change(list, 1024, 512) >= 0)
+	    H5Pset_attr_phase_change(list, 1024, 512) >= 0 &&
+	    (!packed || set_packed(list, rank, dims) >= 0))
 		made = H5Dcreate2(h5w_at(w), name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
 	enter(w, made, "make the data set", name);
 	h5_close(space);
 	h5_close(list);
+}
+
+void h5w_dataset(struct h5_writer *w, const char *name, hid_t type, int rank, const hsize_t *dims)
+{
+	make_dataset(w, name, type, rank, dims, false);
 }
 
 void h5w_enter(struct h5_writer *w, const char *name)
@@ -376,14 +396,26 @@ void h5w_data(struct h5_writer *w, hid_t type, const void *data)
 	h5_close(space);
 }
 
-void h5w_array(struct h5_writer *w, const char *name, hid_t type, hsize_t n, const void *data,
-	       const char *units)
+static void write_array(struct h5_writer *w, const void *data, hid_t type, const char *units)
 {
-	h5w_dataset(w, name, type, 1, &n);
 	if (units)
 		h5w_text(w, "units", units);
 	h5w_data(w, type, data);
 	h5w_leave(w);
+}
+
+void h5w_array(struct h5_writer *w, const char *name, hid_t type, hsize_t n, const void *data,
+	       const char *units)
+{
+	h5w_dataset(w, name, type, 1, &n);
+	write_array(w, data, type, units);
+}
+
+void h5w_packed(struct h5_writer *w, const char *name, hid_t type, int rank, const hsize_t *dims,
+		const void *data, const char *units)
+{
+	make_dataset(w, name, type, rank, dims, true);
+	write_array(w, data, type, units);
 }
 
 /* n 0: a scalar. */

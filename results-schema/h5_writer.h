@@ -56,6 +56,9 @@ void h5w_data(struct h5_writer *w, hid_t type, const void *data);
 /* A data set of one dimension, written and left. units: NULL for none. */
 void h5w_array(struct h5_writer *w, const char *name, hid_t type, hsize_t n, const void *data,
 	       const char *units);
+/* Of any rank, compressed where HDF5 can: its bytes hardly depend on dims. */
+void h5w_packed(struct h5_writer *w, const char *name, hid_t type, int rank, const hsize_t *dims,
+		const void *data, const char *units);
 
 /* Attributes: created, or replaced where they exist. */
 void h5w_text(struct h5_writer *w, const char *name, const char *text);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 static int merged_room(struct merged *m, struct err *err);
 static int merge_rank_row(struct merged *m, struct group *group);
 
@@ -23,7 +25,7 @@ int merged_make(struct merged *m, const struct results_phase *phase, uint32_t cl
 	memset(m, 0, sizeof(*m));
 	m->phase = phase;
 	m->schema = phase->tally->schema;
-	m->main_hist = -1;
+	m->main_hist = m->rank_hist = -1;
 	rc = group_agree(group, merged_room(m, err), err);
 	if (rc == 0)
 		rc = merge_rank_row(m, group);
@@ -46,11 +48,10 @@ void merged_free(struct merged *m)
 {
 	free(m->row);
 	free(m->range);
-	for (uint32_t i = 0; m->hists && i < m->hist_count; i++) {
+	for (uint32_t i = 0; m->hists && i < m->hist_count; i++)
 		free(m->hists[i].whole);
-		free(m->hists[i].row);
-	}
 	free(m->hists);
+	free(m->hist_row);
 	for (uint32_t i = 0; m->tables && i < m->schema->table_count; i++) {
 		free(m->tables[i].words);
 		free(m->tables[i].own);
@@ -72,7 +73,8 @@ static int merged_room(struct merged *m, struct err *err)
 	m->range = calloc(2 * s->hist_count + 1, sizeof(*m->range));
 	m->hists = calloc(s->hist_count + 1, sizeof(*m->hists));
 	m->tables = calloc(s->table_count + 1, sizeof(*m->tables));
-	if (!m->row || !m->range || !m->hists || !m->tables)
+	m->hist_row = calloc(HIST_ROW_BUCKETS, sizeof(*m->hist_row));
+	if (!m->row || !m->range || !m->hists || !m->tables || !m->hist_row)
 		return err_set(err, -ENOMEM, "no memory for the results of a phase");
 	return 0;
 }
@@ -164,6 +166,12 @@ static int merge_steps(struct merged *m, struct group *group, struct err *err)
 }
 
 const char *const client_stat_names[CLIENT_STATS] = {"sum", "min", "p50", "p95", "max"};
+
+uint64_t merged_client_most(uint32_t nodes, uint32_t nodes_max)
+{
+	return nodes > nodes_max ? MERGED_CLIENT_LEAST
+				 : max_u64(MERGED_CLIENT_LEAST, MERGED_CLIENT_ROWS / nodes);
+}
 
 /* Nodes fold their rows until they have the same interval, and no more rows than `most` each. */
 static int fold_client(struct client_series *client, uint64_t most, struct group *group,
@@ -273,7 +281,7 @@ static int merge_over(struct merged_client *c, struct client_series *client, str
 static int merge_client(struct merged *m, uint32_t nodes_max, struct group *group, struct err *err)
 {
 	struct client_series *client = m->phase->client;
-	uint64_t nodes = client ? 1 : 0, most = MERGED_CLIENT_LEAST, rows = 0;
+	uint64_t nodes = client ? 1 : 0, rows = 0;
 	int rc = group_allreduce(group, MERGE_SUM, &nodes, 1);
 
 	if (rc < 0 || !nodes)
@@ -281,10 +289,9 @@ static int merge_client(struct merged *m, uint32_t nodes_max, struct group *grou
 	m->client = (struct merged_client){.nodes = (uint32_t)nodes, .own = client};
 	if (nodes > nodes_max)
 		rc = merge_over(&m->client, client, group, err);
-	else if (most < MERGED_CLIENT_ROWS / nodes)
-		most = MERGED_CLIENT_ROWS / nodes;
 	if (rc == 0)
-		rc = fold_client(client, most, group, &m->client.interval_ns, &rows);
+		rc = fold_client(client, merged_client_most((uint32_t)nodes, nodes_max), group,
+				 &m->client.interval_ns, &rows);
 	m->client.rows = (uint32_t)rows;
 	return rc;
 }
@@ -402,10 +409,14 @@ static int find_ranges(struct merged *m, struct group *group)
 		h->count = (unsigned)range[2 * k] - h->first;
 		if (m->main_hist < 0 && k >= m->phase->tally->main_hist)
 			m->main_hist = (int32_t)m->hist_count;
+		if (m->rank_hist < 0 && h->kind->role == ROLE_READ_LATENCY)
+			m->rank_hist = (int32_t)m->hist_count;
 		m->hist_count++;
 	}
 	if (m->main_hist < 0 && m->hist_count)
 		m->main_hist = 0;
+	if (m->rank_hist < 0)
+		m->rank_hist = m->main_hist;
 	return rc;
 }
 
@@ -439,23 +450,19 @@ static void pack_hists(const struct merged *m, uint64_t *words)
 
 /* This rank's row of by_rank, or its node's row of by_node. Counts above 2^32 - 1 become 2^32 -
  * 1. */
-static int own_rows(struct merged *m, uint64_t *words, struct group *node)
+static int own_row(struct merged *m, struct group *node)
 {
+	const struct hist *from = own_hist(m, &m->hists[m->rank_hist]);
+	uint64_t words[HIST_ROW_BUCKETS] = {0};
 	int rc = 0;
 
-	pack_hists(m, words);
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		words[i / HIST_ROW_MERGES] += from->bucket[i];
 	if (node)
-		rc = group_reduce(node, MERGE_SUM, words, packed_words(m));
-	if (rc < 0 || (node && node->rank != 0))
-		return rc;
-	for (uint32_t i = 0; i < m->hist_count; i++) {
-		struct merged_hist *h = &m->hists[i];
-
-		for (unsigned b = 0; b < h->count; b++)
-			h->row[b] = words[b] > UINT32_MAX ? UINT32_MAX : (uint32_t)words[b];
-		words += h->count + 2;
-	}
-	return 0;
+		rc = group_reduce(node, MERGE_SUM, words, HIST_ROW_BUCKETS);
+	for (unsigned i = 0; rc == 0 && i < HIST_ROW_BUCKETS; i++)
+		m->hist_row[i] = words[i] > UINT32_MAX ? UINT32_MAX : (uint32_t)words[i];
+	return rc;
 }
 
 /* Unpacks the reduced words into whole histograms, which only rank 0 has. */
@@ -504,16 +511,15 @@ static int merge_hists(struct merged *m, struct group *group, struct group *node
 	for (uint32_t i = 0; i < m->hist_count && rc == 0; i++) {
 		struct merged_hist *h = &m->hists[i];
 
-		h->row = calloc(h->count + 1, sizeof(*h->row));
 		h->whole = group->rank == 0 ? calloc(1, sizeof(*h->whole)) : NULL;
-		if (!h->row || (group->rank == 0 && !h->whole))
+		if (group->rank == 0 && !h->whole)
 			rc = -ENOMEM;
 	}
 	if (rc < 0)
 		err_set(err, rc, "no memory for the histograms of a phase");
 	rc = group_agree(group, rc, err);
 	if (rc == 0)
-		rc = own_rows(m, words, node);
+		rc = own_row(m, node);
 	if (rc == 0)
 		rc = reduce_hists(m, words, maxima, group);
 	free(words);

@@ -12,12 +12,15 @@
 #include "core/group/group.h"
 #include "results-schema/results.h"
 
+/* A row of by_rank or by_node counts several buckets of a histogram in one, and has all of them, so
+ * that a row takes the same bytes whatever was measured. */
+enum { HIST_ROW_MERGES = 4, HIST_ROW_BUCKETS = HIST_BUCKETS / HIST_ROW_MERGES };
+
 struct merged_hist {
 	const struct hist_kind *kind;
 	/* The buckets that any rank has used: first .. first + count. */
 	unsigned first, count;
 	struct hist *whole; /* on rank 0 */
-	uint32_t *row;      /* [count]: this rank's or node's row of by_rank or by_node */
 };
 
 struct merged_table {
@@ -58,6 +61,10 @@ struct merged {
 	uint32_t hist_count; /* those that are not empty */
 	struct merged_hist *hists;
 	int32_t main_hist; /* index in hists of the one that the summary shows; -1: all are empty */
+	/* Likewise of the one by which ranks are compared: that of reads, else the main one. */
+	int32_t rank_hist;
+	uint32_t
+		*hist_row; /* [HIST_ROW_BUCKETS]: this rank's or node's row of by_rank or by_node */
 	struct merged_table *tables; /* [schema->table_count] */
 	struct timeline *timeline;   /* on rank 0; NULL: it has no rows */
 	struct steps *steps;         /* on rank 0; NULL: it has no rows */
@@ -73,6 +80,9 @@ struct merged {
 int merged_make(struct merged *m, const struct results_phase *phase, uint32_t client_nodes_max,
 		struct group *group, struct group *node, struct err *err);
 void merged_free(struct merged *m);
+
+/* How many rows of what a node did there are at most. */
+uint64_t merged_client_most(uint32_t nodes, uint32_t nodes_max);
 
 /* Whether each of the nodes has rows of what it did. */
 static inline bool merged_has_client(const struct merged *m, uint32_t nodes)

@@ -340,10 +340,11 @@ static void write_facts(struct h5_writer *w, const struct merged_hist *h)
 }
 
 /* edges_ns has one value more than counts: bin i is [edges_ns[i], edges_ns[i + 1]). */
-static void write_phase_hist(struct h5_writer *w, const struct merged_hist *h)
+static void write_phase_hist(struct h5_writer *w, const struct merged_hist *h, bool rows)
 {
 	static const char *const axes[] = {"edges_ns"};
 	uint64_t edges[HIST_BUCKETS + 1];
+	hsize_t n = h->count;
 
 	for (unsigned i = 0; i <= h->count; i++)
 		edges[i] = hist_edge(h->first + i);
@@ -353,8 +354,14 @@ static void write_phase_hist(struct h5_writer *w, const struct merged_hist *h)
 				     .axes = axes,
 				     .axis_count = 1});
 	write_facts(w, h);
-	h5w_array(w, "counts", H5T_NATIVE_UINT64, h->count, h->whole->bucket + h->first, NULL);
-	h5w_array(w, "edges_ns", H5T_NATIVE_UINT64, h->count + 1, edges, "ns");
+	h5w_packed(w, "counts", H5T_NATIVE_UINT64, 1, &n, h->whole->bucket + h->first, NULL);
+	n = h->count + 1;
+	h5w_packed(w, "edges_ns", H5T_NATIVE_UINT64, 1, &n, edges, "ns");
+	n = HIST_ROW_BUCKETS + 1;
+	for (unsigned i = 0; i <= HIST_ROW_BUCKETS; i++)
+		edges[i] = hist_edge(i * HIST_ROW_MERGES);
+	if (rows)
+		h5w_packed(w, "row_edges_ns", H5T_NATIVE_UINT64, 1, &n, edges, "ns");
 	h5w_leave(w);
 }
 
@@ -363,6 +370,7 @@ static void phase_write_hists(struct h5_writer *w, const struct merged *m)
 {
 	h5w_group(w, "histograms");
 	for (uint32_t i = 0; i < m->hist_count; i++)
-		write_phase_hist(w, &m->hists[i]);
+		write_phase_hist(w, &m->hists[i],
+				 (int32_t)i == m->rank_hist && !m->phase->rank_rows);
 	h5w_leave(w);
 }

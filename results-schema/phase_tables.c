@@ -145,10 +145,9 @@ static void write_counts(struct h5_writer *w, const struct merged_table *t, uint
 		       r.count * sizeof(*buckets));
 	for (unsigned i = 0; i <= r.count; i++)
 		edges[i] = t->kind->hists[hist].coarse ? coarse_edge(i) : hist_edge(r.first + i);
-	h5w_dataset(w, "counts", H5T_NATIVE_UINT64, 2, dims);
-	h5w_data(w, H5T_NATIVE_UINT64, buckets);
-	h5w_leave(w);
-	h5w_array(w, "edges_ns", H5T_NATIVE_UINT64, r.count + 1, edges, "ns");
+	h5w_packed(w, "counts", H5T_NATIVE_UINT64, 2, dims, buckets, NULL);
+	dims[0] = r.count + 1;
+	h5w_packed(w, "edges_ns", H5T_NATIVE_UINT64, 1, dims, edges, "ns");
 }
 
 /* The exact figures of a histogram: its sum, minimum and maximum in each row. */

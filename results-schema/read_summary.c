@@ -244,8 +244,9 @@ static void latencies_read(struct h5_reader *r, struct results_latencies *l,
 	struct h5r_rows rows;
 	uint64_t edges = 0;
 
-	h.edges_ns = h5r_list(r, "edges_ns", H5T_NATIVE_UINT64, RESULTS_ROWS_MAX, sizeof(uint64_t),
-			      &edges);
+	/* Files of earlier versions have rows with the buckets of counts. */
+	h.edges_ns = h5r_list(r, h5r_has(r, "row_edges_ns") ? "row_edges_ns" : "edges_ns",
+			      H5T_NATIVE_UINT64, RESULTS_ROWS_MAX, sizeof(uint64_t), &edges);
 	h5r_rows_begin(r, &rows, l->by_node ? "by_node" : "by_rank", H5T_NATIVE_UINT64, wanted);
 	if (edges != rows.dims[1] + 1)
 		h5r_error(r, -EINVAL, "its rows do not fit its edges");

@@ -246,6 +246,9 @@ struct workload {
 	/* The histogram that this phase is judged by, where its options make it another one than
 	 * the schema's. NULL: they never do. */
 	uint32_t (*main_hist)(const struct job_phase *phase);
+	/* The histograms that a phase with these options may fill, as bits; and sets how many rows
+	 * its tables by texts have. NULL: any, and none. */
+	uint64_t (*hists)(const struct job_phase *phase, uint32_t named[TALLY_TABLES_MAX]);
 	/* Whether a phase with these options searches, round by round, for the greatest load that
 	 * keeps its limits, and what its rounds are. NULL: none does. */
 	bool (*rounds)(const struct job_phase *phase, struct phase_rounds *out);

@@ -204,11 +204,18 @@ struct columns {
 	uint32_t figure_count;
 };
 
+/* Which phases record something in a histogram, for who plans what results will hold: all of them,
+ * those that commit to a store which keeps data, and hardly any. */
+enum hist_use { HIST_USUAL, HIST_OF_COMMITS, HIST_RARE };
+
+#define HIST_BIT(hist) (UINT64_C(1) << (hist))
+
 struct hist_kind {
 	const char *name; /* "read", "open", "read_response", "sample", "step_stall" … */
 	const char *help;
 	enum role role;
 	bool coarse; /* in a row of a table: struct coarse_hist, else struct hist */
+	enum hist_use use;
 };
 #define HIST_ENUM(id, ...)      id,
 #define HIST_ROW(id, n, h, ...) {.name = (n), .help = (h), __VA_ARGS__},

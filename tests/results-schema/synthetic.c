@@ -140,8 +140,6 @@ void synthetic_train(struct tally *t, uint32_t rank)
 		timeline_add(t->timeline, i * 2500000ull, SECOND_BYTES_READ, 1000);
 	}
 	hist_record(&t->hists[SYN_STALL], 7);
-	if (rank == 0) /* more than a row by rank can hold */
-		t->hists[SYN_STALL].bucket[7] += SYN_MANY;
 	if (rank % 2 == 0) {
 		t->rank_row[TALLY_ERRORS] = 20;
 		for (unsigned i = 0; i < 20; i++) {
@@ -160,6 +158,8 @@ void synthetic_generate(struct tally *t, uint32_t rank)
 	t->rank_row[SYN_LEAST] = 1;
 	for (unsigned i = 0; i < 483; i++)
 		hist_record(&t->hists[SYN_WRITE], 2000000 + 300ull * i * (rank + 1));
+	if (rank == 0) /* more than a row by rank can hold */
+		t->hists[SYN_WRITE].bucket[7] += SYN_MANY;
 }
 
 void synthetic_client(struct client_series *s, uint32_t node)

@@ -59,8 +59,9 @@ def calls_of(folder, rank):
 
 def rest_of(calls, phases):
     """(calls, bytes) of a rank, all functions together, less the bytes that follow from what was measured: of each bucket of
-    a histogram that some rank has used (8 bytes merged, 4 written), and of each second of a timeline (32 merged)."""
-    measured = sum(12 * h["counts"].size for p in phases for h in p["histograms"].values())
+    a histogram that some rank has used (8 merged; its row by rank is of all buckets), and of each second of a timeline (32
+    merged)."""
+    measured = sum(8 * h["counts"].size for p in phases for h in p["histograms"].values())
     measured += sum(32 * p["timeline"]["time_s"].size for p in phases if "timeline" in p)
     return sum(n for n, _ in calls.values()), sum(bytes_ for _, bytes_ in calls.values()) - measured
 

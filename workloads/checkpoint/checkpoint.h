@@ -324,15 +324,15 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 	X(CHECKPOINT_HIST_READ, "read", "time of a read", .role = ROLE_READ_LATENCY) \
 	X(CHECKPOINT_HIST_BEGIN, "begin", "time to begin a file") \
 	X(CHECKPOINT_HIST_COMMIT, "commit", "time of a commit") \
-	X(CHECKPOINT_HIST_SYNC, "sync", "part of a commit: making the bytes durable") \
-	X(CHECKPOINT_HIST_PUBLISH, "publish", "part of a commit: making the file visible under its name") \
+	X(CHECKPOINT_HIST_SYNC, "sync", "part of a commit: making the bytes durable", .use = HIST_RARE) \
+	X(CHECKPOINT_HIST_PUBLISH, "publish", "part of a commit: making the file visible under its name", .use = HIST_OF_COMMITS) \
 	X(CHECKPOINT_HIST_OPEN, "open", "an open for reading") \
-	X(CHECKPOINT_HIST_DELETE, "delete", "a delete of a file of an older checkpoint") \
-	X(CHECKPOINT_HIST_CONSOLIDATE_WRITE, "consolidate_write", "a write into a file that is consolidated") \
+	X(CHECKPOINT_HIST_DELETE, "delete", "a delete of a file of an older checkpoint", .use = HIST_RARE) \
+	X(CHECKPOINT_HIST_CONSOLIDATE_WRITE, "consolidate_write", "a write into a file that is consolidated", .use = HIST_RARE) \
 	X(CHECKPOINT_HIST_WRITE_FIRST_ATTEMPT, "write_first_attempt", \
-	  "the first attempt at a write, on stores that are tried again") \
+	  "the first attempt at a write, on stores that are tried again", .use = HIST_RARE) \
 	X(CHECKPOINT_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
-	  "the first attempt at a read, on stores that are tried again")
+	  "the first attempt at a read, on stores that are tried again", .use = HIST_RARE)
 /* clang-format on */
 
 enum checkpoint_measure {

@@ -119,12 +119,12 @@ extern const struct meter_layout generate_meter;
 	X(GENERATE_HIST_WRITE, "write", "time of a write") \
 	X(GENERATE_HIST_COMMIT, "commit", "time of a commit") \
 	X(GENERATE_HIST_BEGIN, "begin", "time to begin a file") \
-	X(GENERATE_HIST_STAT, "stat", "time to ask whether a file exists") \
+	X(GENERATE_HIST_STAT, "stat", "time to ask whether a file exists", .use = HIST_RARE) \
 	X(GENERATE_HIST_WRITE_FIRST_ATTEMPT, "write_first_attempt", \
-	  "time of the first attempt at a write, on stores that are tried again") \
-	X(GENERATE_HIST_SYNC, "sync", "part of a commit: making the bytes durable") \
+	  "time of the first attempt at a write, on stores that are tried again", .use = HIST_RARE) \
+	X(GENERATE_HIST_SYNC, "sync", "part of a commit: making the bytes durable", .use = HIST_RARE) \
 	X(GENERATE_HIST_PUBLISH, "publish", \
-	  "part of a commit: making the file visible under its name")
+	  "part of a commit: making the file visible under its name", .use = HIST_OF_COMMITS)
 /* clang-format on */
 
 enum generate_measure { TALLY_ENUM(GENERATE, GENERATE_COLUMN_LIST(MEASURE_ENUM)) };

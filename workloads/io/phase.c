@@ -430,6 +430,27 @@ static uint32_t io_main_hist(const struct job_phase *phase)
 	return o->pace.arrivals == ARRIVALS_PACED ? IO_HIST_READ : IO_HIST_READ_RESPONSE;
 }
 
+static uint64_t io_hists_filled(const struct job_phase *phase, uint32_t *named)
+{
+	const uint64_t reads = HIST_BIT(IO_HIST_READ) | HIST_BIT(IO_HIST_READ_RESPONSE),
+		       writes = HIST_BIT(IO_HIST_WRITE) | HIST_BIT(IO_HIST_WRITE_RESPONSE),
+		       made = HIST_BIT(IO_HIST_CREATE) | HIST_BIT(IO_HIST_CLOSE);
+	const uint64_t of[] = {
+		[IO_DO_READ] = reads | HIST_BIT(IO_HIST_OPEN) | HIST_BIT(IO_HIST_CLOSE),
+		[IO_DO_WRITE] = writes | made,
+		[IO_DO_MIXED] = reads | writes | made,
+		[IO_DO_STAT] = HIST_BIT(IO_HIST_STAT) | HIST_BIT(IO_HIST_STAT_RESPONSE),
+		[IO_DO_CREATE] = made,
+		[IO_DO_RENAME] = HIST_BIT(IO_HIST_RENAME) | HIST_BIT(IO_HIST_RENAME_RESPONSE),
+		[IO_DO_LIST] = HIST_BIT(IO_HIST_LIST) | HIST_BIT(IO_HIST_LIST_RESPONSE),
+		[IO_DO_DELETE] = HIST_BIT(IO_HIST_DELETE) | HIST_BIT(IO_HIST_DELETE_RESPONSE),
+	};
+	const struct io_options *o = phase->options;
+
+	(void)named;
+	return of[o->operation] | HIST_BIT(IO_HIST_OPERATION);
+}
+
 static bool io_leaves(const struct job_phase *phase)
 {
 	const struct io_options *o = phase->options;
@@ -445,6 +466,7 @@ const struct workload io_workload = {
 		io_targets, io_complete, io_options_table),
 	.schema = &io_schema,
 	.main_hist = io_main_hist,
+	.hists = io_hists_filled,
 	.leaves = io_leaves,
 	.snapshots = true,
 	.stores = io_stores,

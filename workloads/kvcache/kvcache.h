@@ -261,14 +261,14 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 	X(KV_HIST_WRITE, "write", "an entry written to a store, with its begin and commit", .role = ROLE_WRITE_LATENCY) \
 	X(KV_HIST_READ_DEVICE, "read_device", "part of a read of an entry: the store's", .role = ROLE_READ_DEVICE_LATENCY) \
 	X(KV_HIST_READ_HOST, "read_host", "part of a read of an entry: comparing its bytes") \
-	X(KV_HIST_WRITE_DEVICE, "write_device", "part of a write of an entry: making it durable, where the store tells", .role = ROLE_WRITE_DEVICE_LATENCY) \
-	X(KV_HIST_WRITE_HOST, "write_host", "part of a write of an entry: the rest") \
-	X(KV_HIST_DEMOTE, "demote", "an entry moved to a slower tier: read, written and deleted") \
-	X(KV_HIST_STAT, "stat", "a lookup in a store") \
-	X(KV_HIST_DELETE, "delete", "a delete") \
+	X(KV_HIST_WRITE_DEVICE, "write_device", "part of a write of an entry: making it durable, where the store tells", .role = ROLE_WRITE_DEVICE_LATENCY, .use = HIST_RARE) \
+	X(KV_HIST_WRITE_HOST, "write_host", "part of a write of an entry: the rest", .use = HIST_RARE) \
+	X(KV_HIST_DEMOTE, "demote", "an entry moved to a slower tier: read, written and deleted", .use = HIST_RARE) \
+	X(KV_HIST_STAT, "stat", "a lookup in a store", .use = HIST_RARE) \
+	X(KV_HIST_DELETE, "delete", "a delete", .use = HIST_RARE) \
 	X(KV_HIST_OPEN, "open", "an open for reading") \
-	X(KV_HIST_SYNC, "sync", "part of a commit: making the bytes durable") \
-	X(KV_HIST_PUBLISH, "publish", "part of a commit: making the entry visible under its name") \
+	X(KV_HIST_SYNC, "sync", "part of a commit: making the bytes durable", .use = HIST_RARE) \
+	X(KV_HIST_PUBLISH, "publish", "part of a commit: making the entry visible under its name", .use = HIST_OF_COMMITS) \
 	X(KV_HIST_CHUNK_READ, "chunk_read", "a read of a chunk") \
 	X(KV_HIST_CHUNK_WRITE, "chunk_write", "a write of a chunk") \
 	X(KV_HIST_LATE, "late", "how long after it fell due a request was seen: haul's own delay") \

@@ -405,6 +405,18 @@ static int phase_work(void *run, enum stop_reason *stopped, struct err *err)
 					  : phase_serve(r, stopped, err);
 }
 
+/* Those of serving come last. */
+static uint64_t kv_hists_filled(const struct job_phase *phase, uint32_t *named)
+{
+	const struct kvcache_options *o = phase->options;
+
+	named[KV_TABLE_TIERS] = o->tier_count ? o->tier_count : 1;
+	if (o->profile == KV_PROFILE_SERVING)
+		return UINT64_MAX;
+	named[KV_TABLE_QOS] = o->source.class_count ? o->source.class_count : KV_CLASSES_OF_MLPERF;
+	return HIST_BIT(KV_HIST_TTFT) - 1;
+}
+
 const struct workload kvcache_workload = {
 	.section = SECTION_DECIDED(
 		kvcache,
@@ -412,6 +424,7 @@ const struct workload kvcache_workload = {
 		kvcache_targets, kv_complete, kvcache_options_table, kv_source_options_table),
 	.schema = &kvcache_schema,
 	.purpose = PURPOSE_CACHE,
+	.hists = kv_hists_filled,
 	.rounds = kv_rounds,
 	.snapshots = true,
 	.stores = kvcache_stores,

@@ -150,7 +150,7 @@ int load_stores(const struct job *job, const struct job_phase *phase, uint32_t r
 	X(LOAD_HIST_READ, "read", "time of a read", .role = ROLE_READ_LATENCY) \
 	X(LOAD_HIST_OPEN, "open", "an open for reading") \
 	X(LOAD_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
-	  "the first attempt at a read, on stores that are tried again")
+	  "the first attempt at a read, on stores that are tried again", .use = HIST_RARE)
 /* clang-format on */
 
 enum load_measure { TALLY_ENUM(LOAD, LOAD_RANK_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM)) };

@@ -131,13 +131,13 @@ int replay_clean(struct phase_context *ctx, struct clean_counts *counts, struct 
 	  .role = ROLE_READ_LATENCY) \
 	X(REPLAY_HIST_WRITE, "write", "an object written, with its begin and commit, from its time in the trace", \
 	  .role = ROLE_WRITE_LATENCY) \
-	X(REPLAY_HIST_DELETE, "delete", "an object deleted, from its time in the trace") \
+	X(REPLAY_HIST_DELETE, "delete", "an object deleted, from its time in the trace", .use = HIST_RARE) \
 	X(REPLAY_HIST_OPEN, "open", "an open for reading") \
 	X(REPLAY_HIST_CLOSE, "close", "a close or commit") \
 	X(REPLAY_HIST_READ_REQUEST, "read_request", "a read request") \
 	X(REPLAY_HIST_WRITE_REQUEST, "write_request", "a write request") \
-	X(REPLAY_HIST_SYNC, "sync", "part of a commit: making the bytes durable") \
-	X(REPLAY_HIST_PUBLISH, "publish", "part of a commit: making the object visible under its name")
+	X(REPLAY_HIST_SYNC, "sync", "part of a commit: making the bytes durable", .use = HIST_RARE) \
+	X(REPLAY_HIST_PUBLISH, "publish", "part of a commit: making the object visible under its name", .use = HIST_OF_COMMITS)
 
 /* Rows by the name of a tier of the trace. */
 #define REPLAY_TIER_LIST(X) \

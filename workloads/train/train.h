@@ -315,7 +315,7 @@ void train_sizes(const struct train_options *o, const struct dataset *d, uint32_
 	X(TRAIN_HIST_STEP, "step", "a step, whole") \
 	X(TRAIN_HIST_STEP_STALL, "step_stall", "a step beyond the compute asked for") \
 	X(TRAIN_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
-	  "the first attempt at a read, where a store is tried again")
+	  "the first attempt at a read, where a store is tried again", .use = HIST_RARE)
 
 /* The tables of a training's tally: X(enum, the struct table_kind). */
 #define TRAIN_TABLE_LIST(X) \

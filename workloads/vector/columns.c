@@ -68,3 +68,24 @@ const struct tally_schema vector_schema = {
 	.main_figures = {"queries_rate", "bytes_rate"},
 	.main_hist = VECTOR_HIST_QUERY,
 };
+
+uint64_t vector_hists_filled(const struct job_phase *phase, uint32_t *named)
+{
+	const uint64_t reads = HIST_BIT(VECTOR_HIST_READ) | HIST_BIT(VECTOR_HIST_OPEN) |
+			       HIST_BIT(VECTOR_HIST_CLOSE);
+	const struct vector_options *o = phase->options;
+
+	(void)named;
+	if (o->operation == VECTOR_BUILD)
+		return HIST_BIT(VECTOR_HIST_WRITE) | HIST_BIT(VECTOR_HIST_CLOSE);
+	if (o->operation == VECTOR_LOAD)
+		return reads;
+	return reads | HIST_BIT(VECTOR_HIST_QUERY) |
+	       (o->spread == VECTOR_SPREAD_SEGMENTS ? HIST_BIT(VECTOR_HIST_PART) : 0) |
+	       (vector_changes(o) ? HIST_BIT(VECTOR_HIST_BESIDE_MERGE) |
+					    HIST_BIT(VECTOR_HIST_BETWEEN_MERGES) |
+					    HIST_BIT(VECTOR_HIST_MERGE_READ) |
+					    HIST_BIT(VECTOR_HIST_INSERT_READ) |
+					    HIST_BIT(VECTOR_HIST_MERGE_WRITE)
+				  : 0);
+}

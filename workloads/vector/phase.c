@@ -572,6 +572,7 @@ const struct workload vector_workload = {
 		vector_targets, vector_complete, vector_options_table),
 	.schema = &vector_schema,
 	.purpose = PURPOSE_SEARCH,
+	.hists = vector_hists_filled,
 	.leaves = vector_leaves,
 	.builds = vector_builds,
 	.snapshots = true,

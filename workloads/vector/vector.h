@@ -92,6 +92,8 @@ static inline bool vector_changes(const struct vector_options *o)
 {
 	return o->inserts + o->deletes > 0;
 }
+/* The histograms that a phase may fill, as bits. */
+uint64_t vector_hists_filled(const struct job_phase *phase, uint32_t *named);
 /* Whether only a number of operations ends it: their number for each thread; 0: its time does. */
 uint64_t vector_limit(const struct vector_options *o);
 /* Queries that a thread begins at most; 0: no limit. Of queries whose segments are spread, no more than

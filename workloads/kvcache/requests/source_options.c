@@ -21,7 +21,7 @@ static const struct kv_template source_templates[] = {
 	{"document", 1, 4096, 16384, 200, 800, 300 * NS_PER_MS, 1500 * NS_PER_MS},
 };
 
-static const struct kv_class source_classes[] = {
+static const struct kv_class source_classes[KV_CLASSES_OF_MLPERF] = {
 	{"interactive", 0.15, 3, 50 * NS_PER_MS, 100 * NS_PER_MS, 150 * NS_PER_MS, 200 * NS_PER_MS},
 	{"responsive", 0.35, 2, 100 * NS_PER_MS, 200 * NS_PER_MS, 350 * NS_PER_MS, 500 * NS_PER_MS},
 	{"batch", 0.5, 1, 1000ull * NS_PER_MS, 5000ull * NS_PER_MS, 7500ull * NS_PER_MS,

@@ -11,6 +11,7 @@
 enum {
 	KV_TEMPLATES_MAX = 8,
 	KV_CLASSES_MAX = 8,
+	KV_CLASSES_OF_MLPERF = 3,
 	KV_NAME_BYTES = 24,
 	KV_PATH_BYTES = 1024,
 	KV_RETRIEVED_MAX = 32,  /* chunks of one retrieval */
