@@ -8,7 +8,7 @@ users   100,000 users of one rank who think for 8 to 16 s, on null://: the rate 
         1 / time to think, how late haul sees them, and processor time.
 fio     entries of 16 to 64 MiB written to direct://, and entries of 64 MiB read from there, beside fio, which writes and reads as
         many files of these sizes in the same pieces, with the same depth and one fsync per file.
-blocks  blocks of 64 KiB and 2 MiB of the profile serving (layout lmcache_fs), put and got on direct:// by one thread, beside fio,
+blocks  blocks of 64 KiB and 2 MiB of the profile serving (layout lmcache_fs), put and got on direct:// by one thread (engine psync), beside fio,
         which opens, writes or reads, and closes as many files of these sizes one after the other. haul asks for each block before,
         and renames what it has written; so a loop of stat, and of rename, is added to fio's time. Rates are those of the calls from
         the first to the last.
@@ -130,8 +130,9 @@ def at_s(time):
     return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
 
 
-def haul_blocks(o, layers, count, requests, times=1):
-    """Puts, and gets, per second; and processor seconds of the phase. The first request puts all blocks, and each later one gets them."""
+def haul_blocks(o, layers, count, requests, times=1, rates=False):
+    """Processor seconds of the phase; or puts, and gets, per second, by a log of the calls, which costs a few per cent. The first
+    request puts all blocks, and each later one gets them."""
     folder = tempfile.mkdtemp(prefix="haul", dir=o.folder)
     tokens, think = 256 * count, times * max(1, 6 * o.seconds / 60)  # until all blocks are written
     phase = {"profile": "serving", "model": {"layers": layers, "hidden": 1024, "heads": 1, "kv_heads": 1, "head_dim": 64}, "users": 1,
@@ -139,19 +140,22 @@ def haul_blocks(o, layers, count, requests, times=1):
              "requests": requests, "prefix": {"probability": 1, "prompts": 1, "tokens_min": tokens, "tokens_max": tokens},
              "templates": template(1, (f"{think} s", f"{think} s")),
              "serving": {"layout": "lmcache_fs", "block_tokens": 256, "pending": 1 << 20, "context_max": 1 << 24}}
-    job = {"stores": {"d": {"uri": f"direct://{folder}", "fsync": "none"}}, "phases": [{"kvcache": phase}]}
-    p = run(o, job, "read", "--op-log", f"{o.folder}/ops.tsv", "--op-log-rows", str(1 << 18))
+    job = {"stores": {"d": {"uri": f"direct://{folder}", "engine": "psync", "fsync": "none"}},
+           "phases": [{"kvcache": phase}]}
+    p = run(o, job, "read", *(["--op-log", f"{o.folder}/ops.tsv", "--op-log-rows", str(1 << 18)] if rates else []))
     if p["measures"]["entry_writes"] != count and times == 1:  # a busy disk
-        return haul_blocks(o, layers, count, requests, 3)
+        return haul_blocks(o, layers, count, requests, 3, rates)
     if p["measures"]["entry_writes"] != count:
         raise RuntimeError(f"{p['measures']['entry_writes']} of {count} blocks were written in time")
+    if not rates:
+        return cpu_s(p)
     ends = {}
     with open(f"{o.folder}/ops.tsv") as log:
         for row in (line.split("\t") for line in log if line[0].isdigit()):
             first, last = ends.get(row[2], (at_s(row[9]), 0))
             ends[row[2]] = first, at_s(row[12])
     put = count / (ends["COMMIT"][1] - ends["BEGIN"][0])
-    return put, count / p["latency_ns"]["fetch"]["p50"] * 1e9, cpu_s(p)
+    return put, count / p["latency_ns"]["fetch"]["p50"] * 1e9
 
 
 def fio_files(o, folder, size, count, what):
@@ -184,13 +188,14 @@ def blocks(o):
         rows, count = [], max(count * o.seconds ** 2 // 3600, 80)  # a shorter run has fewer of them
         for _ in range(o.rounds):
             few, gets = count // 8, 6
-            put, get, all_s = haul_blocks(o, layers, count, 1 + gets)
+            put, get = haul_blocks(o, layers, count, 1 + gets, rates=True)
             folder = tempfile.mkdtemp(prefix="fio", dir=o.folder)
             written, stat = fio_files(o, folder, size, count, "write"), loop(folder, os.stat)
             read, renamed = fio_files(o, folder, size, count, "read"), loop(folder, moved)
-            once_s, base_s = haul_blocks(o, layers, count, 2)[2], haul_blocks(o, layers, few, 2)[2]
-            get_s = (all_s - once_s) / (gets - 1) / count
-            put_s = (once_s - base_s) / (count - few) - get_s
+            # what does not depend on the number of blocks, such as waiting, cancels out
+            all_s, once_s = [(haul_blocks(o, layers, count, n) - haul_blocks(o, layers, few, n)) / (count - few) for n in (1 + gets, 2)]
+            get_s = (all_s - once_s) / (gets - 1)
+            put_s = once_s - get_s
             fio_put, fio_get = [[sum(parts) for parts in zip(*calls)] for calls in ((written, stat, renamed), (read, stat))]
             rows.append((put, 1 / fio_put[0], put * fio_put[0], put_s * 1e6, fio_put[1] * 1e6, put_s / max(fio_put[1], 1e-7),
                          get, 1 / read[0], get * read[0], get_s * 1e6, fio_get[1] * 1e6, get_s / max(fio_get[1], 1e-7)))

@@ -383,7 +383,7 @@ static inline bool kv_transfer_absent(const struct kv_worker *w, struct kv_trans
 }
 
 /* Tasks that a thread is given at a time, of which as many as the depth are under way. */
-enum { KV_TASKS_AHEAD = 4 };
+enum { KV_TASKS_AHEAD = 16 };
 static inline uint32_t kv_worker_tasks(const struct kv_setup *s)
 {
 	bool ahead = s->options->profile == KV_PROFILE_SERVING && s->options->threads == 1;

@@ -26,9 +26,12 @@ static const char *layout_model(const char *model, const char *slash, char out[N
 {
 	size_t n = 0;
 
-	for (; *model && n + strlen(slash) + 1 < NAME_BYTES; model++)
-		n += (size_t)snprintf(out + n, NAME_BYTES - n, *model == '/' ? "%s" : "%.1s",
-				      *model == '/' ? slash : model);
+	for (; *model && n + strlen(slash) + 1 < NAME_BYTES; model++) {
+		size_t bytes = *model == '/' ? strlen(slash) : 1;
+
+		memcpy(out + n, *model == '/' ? slash : model, bytes);
+		n += bytes;
+	}
 	out[n] = '\0';
 	return out;
 }
