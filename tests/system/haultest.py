@@ -163,6 +163,13 @@ def signal_ranks(paths, number):
             os.kill(int(os.path.basename(path)), number)
 
 
+def runs(path):
+    """Whether a process, a folder of /proc, has not ended."""
+    with contextlib.suppress(OSError), open(f"{path}/stat", encoding="utf-8", errors="replace") as f:
+        return f.read().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
 def proxies_of(process):
     """What mpiexec has started on each node to start ranks. When one rank ends, it ends the others, which then wake, and publish."""
     with contextlib.suppress(OSError):
@@ -184,6 +191,9 @@ def kill_run(process, folder):
         os.killpg(process.pid, signal.SIGKILL)
     signal_ranks(proxies, signal.SIGKILL)
     process.communicate()
+    until = time.monotonic() + HANGS_S
+    while any(map(runs, paths)) and time.monotonic() < until:  # a busy machine takes its time to end them
+        time.sleep(0.01)
 
 
 def with_transport(store):
