@@ -398,7 +398,7 @@ LONG = ("--grace", "8 s", "--force")  # of which a busy machine needs no more th
 
 
 def by_itself(r, what):
-    check("did not come to an end" not in r.err and r.seconds < 8 + 5, f"{what}: {r}")
+    check("did not come to an end" not in r.err and r.seconds < 8 + 30, f"{what}: {r}")
 
 
 def test_requests_are_given_up():
@@ -517,7 +517,7 @@ def test_silent_store():
             until(lambda: server.asked > asked, process)
             process.send_signal(signal.SIGTERM)
             r = finish(process, time.monotonic(), 100)
-            check(r.rc in INTERRUPTED and r.seconds < 1 + 5, f"clean: {r}")
+            check(r.rc in INTERRUPTED and r.seconds < 1 + 30, f"clean: {r}")
 
 
 if __name__ == "__main__":

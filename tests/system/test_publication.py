@@ -272,6 +272,7 @@ def test_full_at_any_step():
 # Only the steps of files that are not yet in place.
 PARTS = {"LD_PRELOAD": PRELOAD, "HAUL_FAULT_PATH": ".part-"}
 GRACE_S = 2
+BUSY_S = 30  # that a run may take to end beyond this on a busy machine; without its grace it would never end
 LOST = "the results cannot be written: their file system does not answer"
 
 
@@ -299,7 +300,7 @@ def hangs_at(folder, job, step, ready=None, published=None):
     r = finish(process, began, 100)
     at = f"step {step}: {r}"
     check(os.path.exists(hung), f"nothing was written after the stop: {at}")
-    check(r.seconds < GRACE_S + 5, at)
+    check(r.seconds < GRACE_S + BUSY_S, at)
     # The first step is of the empty file, from before anything was measured.
     check(LOST in r.err or (step == 0 and not ready and "rank 0 on" in r.err), at)
     path = os.path.join(folder, "results.h5")
@@ -361,7 +362,7 @@ def test_data_hang_and_results_do_not():
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
         r = finish(process, began, 100)
-        check(LOST not in r.err and r.seconds < GRACE_S + 5, f"{r}")
+        check(LOST not in r.err and r.seconds < GRACE_S + BUSY_S, f"{r}")
         found = report(f"{folder}/results.h5")
         check([(p["name"], p["status"]) for p in found["phases"]] == [("write", "done"), ("read", "interrupted")], f"{found}")
 
