@@ -130,7 +130,7 @@ def test_buckets_busy():
     """Prompts that come while buckets are written and go: what is fetched is there."""
     with Folder() as folder:
         job = bucket_job(folder, users=4, served=4, threads=8, duration="4 s", verify="full",
-                         tiers=[{"kind": "store", "capacity": "80 MiB"}])
+                         tiers=[{"kind": "store", "capacity": "40 MiB"}])
         job["phases"][0]["kvcache"]["templates"][0].update(
             context_min=1, context_max=64, think_min="1 us", think_max="60 ms")
         write_job(folder, job)
