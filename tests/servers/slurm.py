@@ -84,6 +84,8 @@ class Slurm(servers.Server):
         text = CONF.format(host=host, port=port, user=getpass.getuser(), folder=self.folder, nodes=self.nodes)
         nodes = "".join(NODE.format(i=i + 1, host=host, port=p, cpus=CPUS, cores=CPUS // 2) for i, p in enumerate(ports))
         self.write("slurm.conf", text.replace("PartitionName=large", nodes + "PartitionName=large"))
+        if not os.path.ismount("/sys/fs/cgroup"):  # slurmd looks there which plugin to load, which nothing here uses
+            self.write("cgroup.conf", "CgroupPlugin=cgroup/v1\n")
         munge = self.spawn("munged", "munged", "--foreground", "--socket=" + self.path("munge", "socket"),
                            "--key-file=" + self.path("munge", "key"), "--pid-file=" + self.path("munge", "pid"),
                            "--log-file=" + self.path("munge", "log"), "--seed-file=" + self.path("munge", "seed"),
