@@ -150,6 +150,13 @@ static bool channel_publishes(const struct http_slot *s)
 	return s->step == STEP_COMPLETE || (s->step == STEP_PUT && s->req->op == REQ_COMMIT);
 }
 
+/* Whether the step decides if an upload is there. */
+static bool channel_decides_upload(const struct http_slot *s)
+{
+	return (s->step == STEP_BEGIN || s->step == STEP_COMPLETE || s->step == STEP_ABANDON) &&
+	       upload_of(s);
+}
+
 static int channel_make(struct http_slot *s)
 {
 	int rc = slot_reads_xml(s) ? channel_xml_begin(s) : 0;
@@ -185,6 +192,7 @@ static void channel_step(struct http_slot *s, enum http_step step)
 	/* While it puts parts together, S3 sends a space now and then. */
 	x->may_trickle = step == STEP_COMPLETE;
 	credentials_renew(&ch->store->credentials, &ch->credentials);
+	s->used = (struct credential_use){ch->credentials.generation, ch->credentials.c.expires};
 	rc = channel_make(s);
 	if (rc < 0) {
 		s->req->answer.status = rc;
@@ -192,6 +200,8 @@ static void channel_step(struct http_slot *s, enum http_step step)
 		channel_finish(s);
 		return;
 	}
+	if (channel_decides_upload(s))
+		upload_of(s)->unanswered = true;
 	s->step_ns = channel_publishes(s) ? clock_now(ch->channel->store->clock) : 0;
 	x->address = channel_address(s);
 	ch->transport->ops->start(ch->transport, x);
@@ -464,6 +474,8 @@ static enum http_step channel_ended(struct http_slot *s)
 		fault_of_exchange(s);
 		return STEP_OVER;
 	}
+	if (channel_decides_upload(s))
+		upload_of(s)->unanswered = false;
 	if (x->answer.status < 200 || x->answer.status >= 300)
 		return channel_refused(s);
 	return channel_answered(s);

@@ -242,8 +242,8 @@ static bool fault_mend(struct http_slot *s, const char *code)
 	int64_t date = answer_date(&s->exchange.answer);
 	unsigned status = s->exchange.answer.status;
 	/* Azurite refuses a token that expired on its way with the code of a wrong signature. */
-	bool expired = strcasecmp(code, "ExpiredToken") == 0 || status == 401 ||
-		       (status == 403 && credentials_past(&ch->credentials.c));
+	bool past = status == 403 && credentials_past(&s->used);
+	bool expired = past || strcasecmp(code, "ExpiredToken") == 0 || status == 401;
 
 	if (fault_for_time(code, date)) {
 		atomic_store(&ch->store->skew, fault_clock_ahead(date));
@@ -251,8 +251,8 @@ static bool fault_mend(struct http_slot *s, const char *code)
 			  "the clocks of this machine and the store differ too much");
 		return true;
 	}
-	if (expired && s->req->answer.attempts <= 2 &&
-	    credentials_expired(&ch->store->credentials, &ch->credentials)) {
+	if (expired && (past || s->req->answer.attempts <= 2) &&
+	    credentials_expired(&ch->store->credentials, &ch->credentials, &s->used)) {
 		fault_set(s->req, -EACCES, REQ_FAULT_DENIED, true, "the credentials have expired");
 		return true;
 	}

@@ -128,15 +128,28 @@ int http_open(struct store *store, const struct dialect *dialect, struct err *er
 	return rc;
 }
 
-void http_close(struct store *store)
+static void http_say_left(const struct store *store, struct http_store *http)
 {
-	struct http_store *http = store->state;
-	uint32_t left = http ? atomic_exchange(&http->uploads_left, 0) : 0;
+	uint32_t left = atomic_exchange(&http->uploads_left, 0),
+		 unknown = atomic_exchange(&http->uploads_unknown, 0);
 	char said[UNITS_COUNTED_BYTES];
 
 	if (left)
 		log_say(store->log, LOG_WARNING, "left %s in %s, which `haul clean` drops",
 			units_counted(said, left, "unfinished upload"), store->uri);
+	if (unknown)
+		log_say(store->log, LOG_WARNING,
+			"may have left %s in %s, which `haul clean` drops: the store was asked to "
+			"begin, end or drop as many, and no answer came",
+			units_counted(said, unknown, "unfinished upload"), store->uri);
+}
+
+void http_close(struct store *store)
+{
+	struct http_store *http = store->state;
+
+	if (http)
+		http_say_left(store, http);
 	endpoints_close(store->endpoints);
 	store->endpoints = NULL;
 	if (http && !http_kept_give(store, http))

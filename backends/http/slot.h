@@ -115,7 +115,8 @@ struct http_slot {
 	uint64_t step_ns; /* when a step that publishes the object began */
 	uint32_t redirects;
 	char redirected_to[SERVER_HOST_BYTES + 16]; /* "https://host"; "": the endpoint itself */
-	uint64_t started_bytes; /* the request's done_bytes when the step began */
+	uint64_t started_bytes;     /* the request's done_bytes when the step began */
+	struct credential_use used; /* what the step was signed with; the channel's may be newer */
 
 	/* Content that comes: an error may come in its place; its sum, SUM_NONE where there is none
 	 * to compare. */

@@ -93,8 +93,9 @@ struct http_store {
 	 * is refused for its time. */
 	_Atomic int64_t skew;
 	_Atomic uint32_t depth; /* of all open channels together */
-	_Atomic uint32_t
-		uploads_left; /* begun through channels that are closed, and neither ended nor dropped */
+	/* Begun through channels that are closed, and neither ended nor dropped; and those of which
+	 * the store has not said whether they are there. */
+	_Atomic uint32_t uploads_left, uploads_unknown;
 };
 
 /* Seconds since 1970, by the servers' clock. */

@@ -44,21 +44,23 @@ int uploads_open(struct http_channel *ch, uint32_t depth)
 }
 
 /* A run that is told to end asks for no more, also not that an upload be dropped. */
-static uint32_t uploads_left(const struct http_channel *ch)
+static void uploads_count_left(struct http_channel *ch)
 {
-	uint32_t left = 0;
-
 	for (uint32_t i = 0; ch->etags && i < ch->channel->depth; i++) {
 		const struct upload *u = &ch->uploads[i];
 
-		left += atomic_load(&u->used) && u->id[0] && !u->joined && !u->published;
+		if (!atomic_load(&u->used) || u->joined || u->published)
+			continue;
+		if (u->unanswered)
+			atomic_fetch_add(&ch->store->uploads_unknown, 1);
+		else if (u->id[0])
+			atomic_fetch_add(&ch->store->uploads_left, 1);
 	}
-	return left;
 }
 
 void uploads_close(struct http_channel *ch)
 {
-	atomic_fetch_add(&ch->store->uploads_left, uploads_left(ch));
+	uploads_count_left(ch);
 	if (ch->etags)
 		munmap(ch->etags, ch->etag_bytes);
 	free(ch->uploads);
@@ -138,6 +140,7 @@ static void upload_init(struct http_slot *s, struct upload *u)
 	u->shared = req->begin.shared;
 	u->joined = req->begin.shared && req->begin.shared->id[0];
 	u->published = false;
+	u->unanswered = false;
 	u->complete = false;
 	u->version[0] = u->etag[0] = '\0';
 	u->begun = 0;
@@ -340,6 +343,8 @@ enum http_step upload_abort(struct http_slot *s)
 		return STEP_DELETE;
 	if (u->id[0] && !u->joined && s->channel->store->dialect->begins)
 		return STEP_ABANDON;
+	if (u->unanswered)
+		atomic_fetch_add(&s->channel->store->uploads_unknown, 1);
 	upload_drop(s->req->object);
 	return STEP_OVER;
 }

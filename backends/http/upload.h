@@ -12,10 +12,11 @@ enum { UPLOAD_NAME_BYTES = 9 };
  * others. */
 struct upload {
 	_Atomic bool used;
-	bool whole;               /* one PUT does it */
-	bool shared, joined;      /* by several ranks; begun by another of them */
-	bool published;           /* the store has it; a commit only asks for its size */
-	bool unasked;             /* or does not ask */
+	bool whole;          /* one PUT does it */
+	bool shared, joined; /* by several ranks; begun by another of them */
+	bool published;      /* the store has it; a commit only asks for its size */
+	bool unasked;        /* or does not ask */
+	bool unanswered; /* was asked to begin, to publish or to drop it, and has not said what it did */
 	uint64_t length, part;    /* as begun */
 	_Atomic uint64_t written; /* bytes that the store has accepted */
 	/* Shared: parts and bytes that the store has listed so far, the number after which its next

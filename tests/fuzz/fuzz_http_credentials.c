@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	credentials_parse_aws(text, size, &c);
-	credentials_parse_token(text, size, &c);
+	credentials_parse_token(text, size, 0, &c);
 	credentials_sas_end(text);
 	if (credentials_parse_profile(text, "default", &c) == 0 && (!c.key[0] || !c.secret[0]))
 		abort();

@@ -42,15 +42,17 @@ class Bucket:
     def keys(self):
         return [o["Key"] for o in self.client.list_objects_v2(Bucket=self.name).get("Contents", [])]
 
-    def ended(self, phase, *options, kill=True):
-        """Kills a run of the phase, or tells it to end, when uploads are open of which no part but the first three comes through."""
+    def ended(self, phase, *options, kill=True, unanswered=False):
+        """Kills a run of the phase, or tells it to end, when uploads are open of which no part but the first three comes through.
+        unanswered: when the store has published one of each rank, and does not say so."""
         before = len(self.uploads())
-        with servers.Proxy(self.rgw.endpoint(), "delay:300@from=4@method=PUT@path=partNumber") as proxy:
+        rule = "slowhead:100@method=POST@path=uploadId=" if unanswered else "delay:300@from=4@method=PUT@path=partNumber"
+        with servers.Proxy(self.rgw.endpoint(), rule) as proxy:
             self.job([phase], proxy.endpoint())
             process = start(2, "run", "job.json", "--force", *options, cwd=self.folder, env=self.env, start_new_session=True)
-            while len(self.uploads()) == before and process.poll() is None:
+            while sum("/000000" in key for key in self.keys()) < 2 if unanswered else len(self.uploads()) == before:
+                check(process.poll() is None, "the run ended before it was killed")
                 time.sleep(0.02)
-            check(process.poll() is None, "the run ended before it was killed")
             if kill:
                 return kill_run(process, self.folder)
             began = time.monotonic()
@@ -120,12 +122,25 @@ def test_signal_names_uploads():
         for phase in PHASES if FULL else PHASES[1:2]:
             r = at.ended(phase, "--grace", "4 s", kill=False)
             left = at.uploads()
-            named = [int(n) for n in re.findall(r"warning: left (\d+) unfinished uploads? in s3://by-s3/x, which `haul clean` drops", r.err)]
-            check(sum(named) == len(left), f"{phase}: {named}, {left}: {r}")
+            sure, unknown = (sum(int(n) for n in re.findall(fr"warning: {verb} (\d+) unfinished uploads? in s3://by-s3/x, "
+                                                            "which `haul clean` drops", r.err)) for verb in ("left", "may have left"))
+            check(sure <= len(left) <= sure + unknown, f"{phase}: {sure}, {unknown}, {left}: {r}")
             at.job([phase])
             r = mpi(2, "run", "job.json", "--force", cwd=folder, env=at.env)
-            said = f"dropped {len(left)} unfinished upload" in r.err
-            check(r.rc == 0 and not at.uploads() and said == bool(left), f"{phase}: {left}, {at.uploads()}: {r}")
+            dropped = sum(int(n) for n in re.findall(r"dropped (\d+) unfinished upload", r.err))
+            # The store may still do what it was asked for.
+            check(r.rc == 0 and not at.uploads() and max(sure, len(left) - unknown) <= dropped <= len(left),
+                  f"{phase}: {dropped}, {left}, {at.uploads()}: {r}")
+
+
+def test_signal_while_store_is_silent():
+    """What the store was asked to publish, and has not answered for, may be there or not."""
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        at = Bucket(rgw, folder, "s3")
+        r = at.ended(io("write", folder="a/whole", objects=1, size=15 * MIB, block=5 * MIB, depth=2), "--grace", "4 s", kill=False,
+                     unanswered=True)
+        check(r.err.count("warning: may have left 1 unfinished upload in s3://by-s3/x") == 2 and "warning: left" not in r.err, f"{r}")
+        check(not at.uploads(), f"{at.uploads()}")
 
 
 def test_versions_that_stay():

@@ -41,7 +41,7 @@ static void credentials_copy(struct credential_source *s, struct credential_copy
 	copy->generation = atomic_load_explicit(&s->generation, memory_order_relaxed);
 }
 
-static int64_t credentials_seconds(void)
+int64_t credentials_seconds(void)
 {
 	return (int64_t)(clock_utc_ns() / NS_PER_S);
 }
@@ -96,26 +96,27 @@ void credentials_renew(struct credential_source *s, struct credential_copy *copy
 	pthread_mutex_unlock(&s->lock);
 }
 
-bool credentials_expired(struct credential_source *s, struct credential_copy *copy)
+bool credentials_expired(struct credential_source *s, struct credential_copy *copy,
+			 const struct credential_use *used)
 {
 	bool newer;
 
 	if (!s->fetch)
 		return false;
 	pthread_mutex_lock(&s->lock);
-	newer = copy->generation != atomic_load_explicit(&s->generation, memory_order_relaxed) ||
+	newer = used->generation != atomic_load_explicit(&s->generation, memory_order_relaxed) ||
 		credentials_fetch(s);
 	credentials_copy(s, copy);
 	pthread_mutex_unlock(&s->lock);
 	return newer;
 }
 
-bool credentials_past(const struct credentials *c)
+bool credentials_past(const struct credential_use *used)
 {
-	return c->expires && credentials_seconds() >= c->expires;
+	return used->expires && credentials_seconds() >= used->expires;
 }
 
-int credentials_parse_token(const char *json, size_t n, struct credentials *out)
+int credentials_parse_token(const char *json, size_t n, int64_t asked, struct credentials *out)
 {
 	const char *token, *text;
 	double seconds;
@@ -135,7 +136,7 @@ int credentials_parse_token(const char *json, size_t n, struct credentials *out)
 	} else {
 		strcpy(out->token, token);
 		if (seconds > 0)
-			out->expires = credentials_seconds() + (int64_t)seconds;
+			out->expires = asked + (int64_t)seconds;
 	}
 	cJSON_Delete(root);
 	return rc;

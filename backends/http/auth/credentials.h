@@ -46,6 +46,12 @@ struct credential_copy {
 	struct credentials c;
 };
 
+/* Which credentials a request was sent with. */
+struct credential_use {
+	uint64_t generation;
+	int64_t expires; /* as struct credentials has it */
+};
+
 /* transport fetches from metadata services and token servers. */
 int credentials_init(struct credential_source *s, const struct transport_ops *transport,
 		     const struct transport_options *options);
@@ -56,10 +62,12 @@ void credentials_begin(struct credential_source *s);
 /* Brings the copy up to date, and fetches new ones when these are about to expire: one thread does,
  * the others go on with what they have. */
 void credentials_renew(struct credential_source *s, struct credential_copy *copy);
-/* The store says that they have expired. False: there are no newer ones. */
-bool credentials_expired(struct credential_source *s, struct credential_copy *copy);
+/* The store says that those of a request have expired: brings the copy up to date. False: there are
+ * no newer ones. */
+bool credentials_expired(struct credential_source *s, struct credential_copy *copy,
+			 const struct credential_use *used);
 /* Whether their time is over by this machine's clock. */
-bool credentials_past(const struct credentials *c);
+bool credentials_past(const struct credential_use *used);
 
 /* Amazon's chain: environment, shared file, container, instance. profile "": the usual one. -ENOKEY
  * with a sentence that says where haul looked. */
@@ -81,8 +89,11 @@ struct azure_connection {
 int credentials_parse_connection(char *text, struct azure_connection *out);
 /* When a shared access signature ends, by its "se"; -1 where it does not say. */
 int64_t credentials_sas_end(const char *sas);
-/* Reads a token server's answer: access_token, expires_in. */
-int credentials_parse_token(const char *json, size_t n, struct credentials *out);
+/* Reads a token server's answer to a question of that time (seconds since 1970): access_token,
+ * expires_in, which may count from then. */
+int credentials_parse_token(const char *json, size_t n, int64_t asked, struct credentials *out);
+/* Seconds since 1970. */
+int64_t credentials_seconds(void);
 
 /* Reads one profile of a shared credentials file, whose text is changed by it. -ENOENT: it is not
  * there. */

@@ -173,6 +173,7 @@ static int azure_fetch_principal(struct credential_source *s, struct credentials
 		   *secret = azure_variable("AZURE_CLIENT_SECRET");
 	char body[AZURE_STRING_BYTES], answer[AZURE_ANSWER_BYTES];
 	struct text t = text_in(body, sizeof(body));
+	int64_t asked = credentials_seconds();
 	int rc;
 
 	text_add(&t, "grant_type=client_credentials&scope=");
@@ -184,7 +185,7 @@ static int azure_fetch_principal(struct credential_source *s, struct credentials
 	if (t.full)
 		return err_set(err, -EINVAL, "the service principal's secret is too long");
 	rc = fetch_text(s, HTTP_POST, s->uri, headers, body, answer, sizeof(answer), err);
-	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), out);
+	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), asked, out);
 }
 
 static int azure_use_principal(struct credential_source *s, struct err *err)
@@ -211,9 +212,10 @@ static int azure_fetch_identity(struct credential_source *s, struct credentials 
 {
 	static const char *const headers[] = {"metadata: true", NULL};
 	char answer[AZURE_ANSWER_BYTES];
+	int64_t asked = credentials_seconds();
 	int rc = fetch_text(s, HTTP_GET, s->uri, headers, NULL, answer, sizeof(answer), err);
 
-	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), out);
+	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), asked, out);
 }
 
 static int azure_use_identity(struct credential_source *s)

@@ -99,21 +99,22 @@ static int google_fetch_account(struct credential_source *s, struct credentials 
 		"grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
 	char body[sizeof(grant) + 4096], answer[GOOGLE_ANSWER_BYTES];
 	cJSON *root = cJSON_Parse(s->document);
+	int64_t asked = credentials_seconds();
 	int rc = -EINVAL;
 
 	strcpy(body, grant);
 	if (root)
 		rc = credentials_google_claim(
 			json_text_at(root, "client_email", ""), json_text_at(root, "token_uri", ""),
-			json_text_at(root, "private_key", ""), (int64_t)(clock_utc_ns() / NS_PER_S),
-			body + sizeof(grant) - 1, sizeof(body) - sizeof(grant) + 1);
+			json_text_at(root, "private_key", ""), asked, body + sizeof(grant) - 1,
+			sizeof(body) - sizeof(grant) + 1);
 	if (rc < 0)
 		err_set(err, rc, "the service account's key cannot be used");
 	else
 		rc = fetch_text(s, HTTP_POST, json_text_at(root, "token_uri", ""), headers, body,
 				answer, sizeof(answer), err);
 	cJSON_Delete(root);
-	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), out);
+	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), asked, out);
 }
 
 static int google_use_account(struct credential_source *s, const char *name, struct err *err)
@@ -146,9 +147,10 @@ static int google_fetch_metadata(struct credential_source *s, struct credentials
 {
 	static const char *const headers[] = {"metadata-flavor: Google", NULL};
 	char answer[GOOGLE_ANSWER_BYTES];
+	int64_t asked = credentials_seconds();
 	int rc = fetch_text(s, HTTP_GET, s->uri, headers, NULL, answer, sizeof(answer), err);
 
-	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), out);
+	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), asked, out);
 }
 
 static int google_use_metadata(struct credential_source *s)
