@@ -36,12 +36,40 @@ static const char *layout_model(const char *model, const char *slash, char out[N
 	return out;
 }
 
+/* The last so many digits of a number. Names are made for each request, where printf would take longer than all else. */
+static char *key_hex(char *at, uint64_t number, unsigned digits)
+{
+	for (unsigned i = digits; i-- > 0; number >>= 4)
+		at[i] = "0123456789abcdef"[number & 15];
+	return at + digits;
+}
+
+/* Without zeroes in front. */
+static char *key_hex_short(char *at, uint64_t number)
+{
+	unsigned digits = 1;
+
+	while (digits < 16 && number >> 4 * digits)
+		digits++;
+	return key_hex(at, number, digits);
+}
+
+/* The folder and a slash. */
+static char *key_begin(char key[OBJECT_KEY_BYTES], const char *folder)
+{
+	char *at = stpcpy(key, folder);
+
+	*at++ = '/';
+	return at;
+}
+
 static void haul_key(const char *folder, const char *model, struct kv_id id,
 		     char key[OBJECT_KEY_BYTES])
 {
+	char *at = key_hex(key_begin(key, folder), id.low >> 56, 2);
+
 	(void)model;
-	snprintf(key, OBJECT_KEY_BYTES, "%s/%02" PRIx64 "/block_%016" PRIx64, folder, id.low >> 56,
-		 id.low);
+	*key_hex(stpcpy(at, "/block_"), id.low, 16) = '\0';
 }
 
 /* All in one folder. */
@@ -50,15 +78,18 @@ static void lmcache_fs_key(const char *folder, const char *model, struct kv_id i
 {
 	char name[NAME_BYTES];
 
-	snprintf(key, OBJECT_KEY_BYTES, "%s/%s@0x%08x@0@%" PRIx64 ".data", folder,
-		 layout_model(model, "-SEP->", name), LMCACHE_KV_RANK, id.low);
+	char *at = stpcpy(key_begin(key, folder), layout_model(model, "-SEP->", name));
+
+	at = key_hex(stpcpy(at, "@0x"), LMCACHE_KV_RANK, 8);
+	strcpy(key_hex_short(stpcpy(at, "@0@"), id.low), ".data");
 }
 
 static void lmcache_s3_key(const char *folder, const char *model, struct kv_id id,
 			   char key[OBJECT_KEY_BYTES])
 {
-	snprintf(key, OBJECT_KEY_BYTES, "%s/%s@%08x@0@%" PRIx64, folder, model, LMCACHE_KV_RANK,
-		 id.low);
+	char *at = stpcpy(stpcpy(key_begin(key, folder), model), "@");
+
+	*key_hex_short(stpcpy(key_hex(at, LMCACHE_KV_RANK, 8), "@0@"), id.low) = '\0';
 }
 
 /* The hash of a block has 256 bits there; here its 64 bits are spread over as many. */
@@ -66,16 +97,16 @@ static void vllm_fs_key(const char *folder, const char *model, struct kv_id id,
 			char key[OBJECT_KEY_BYTES])
 {
 	uint64_t block = id.low, all = mix64(block), config = 0;
-	char name[NAME_BYTES];
+	char name[NAME_BYTES], *at;
 
 	layout_model(model, "_", name);
 	for (const char *c = name; *c; c++)
 		config = mix64(config ^ (uint8_t)*c);
-	snprintf(key, OBJECT_KEY_BYTES,
-		 "%s/%s_%012" PRIx64 "_r0/%03" PRIx64 "/%02" PRIx64 "_g0/%016" PRIx64 "%016" PRIx64
-		 "%016" PRIx64 "%016" PRIx64 ".bin",
-		 folder, name, config >> 16, all >> 52, all >> 44 & 0xff, all, block, mix64(all),
-		 mix64(block ^ all));
+	at = key_hex(stpcpy(stpcpy(key_begin(key, folder), name), "_"), config >> 16, 12);
+	at = key_hex(stpcpy(at, "_r0/"), all >> 52, 3);
+	at = key_hex(stpcpy(at, "/"), all >> 44, 2);
+	at = key_hex(key_hex(stpcpy(at, "_g0/"), all, 16), block, 16);
+	strcpy(key_hex(key_hex(at, mix64(all), 16), mix64(block ^ all), 16), ".bin");
 }
 
 static void vllm_disk_key(const char *folder, const char *model, struct kv_id id,

@@ -114,7 +114,6 @@ static void prefill_begin(struct kv_run *r, struct kv_prefill *f)
 	f->served_ns = r->now_ns;
 	f->stage = KV_PREFILL_LOOKUP;
 	f->memory = f->held = f->under_way = 0;
-	f->sends = false;
 	while (f->memory < p->count && kv_lru_has(&s->memory, p->keys[f->memory]))
 		f->memory++;
 	f->next = f->memory;
@@ -254,8 +253,12 @@ static void server_put(struct kv_run *r, const struct kv_prompt *p, uint32_t fro
 	}
 }
 
+/* Its lookups may all have been answered while there was no room to send more: then it still waits for that. */
 static void prefill_free(struct kv_server *s, struct kv_prefill *f)
 {
+	if (f->sends)
+		list_remove(&s->sending, &f->link);
+	f->sends = false;
 	list_prepend(&s->free, &f->link);
 	s->busy--;
 }
