@@ -40,7 +40,7 @@ static int record_put(const char *folder)
 
 	if (fd < 0)
 		return fd;
-	rc = TEMP_FAILURE_RETRY(write(fd, text, n)) == (ssize_t)n ? 0 : -EIO;
+	rc = part_fill(fd, text, n);
 	close(fd);
 	return rc;
 }

@@ -161,8 +161,9 @@ static int owner_sign(int fd)
 {
 	char text[OWNER_TEXT_BYTES];
 	size_t n = owner_text_line(text);
+	int rc = lseek(fd, 0, SEEK_SET) < 0 ? -errno : part_fill(fd, text, n);
 
-	return pwrite(fd, text, n, 0) == (ssize_t)n && ftruncate(fd, (off_t)n) == 0 ? 0 : -EIO;
+	return rc == 0 && ftruncate(fd, (off_t)n) < 0 ? -errno : rc;
 }
 
 /* Of a file system that gives a name only by a second one. */

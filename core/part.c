@@ -98,6 +98,21 @@ int part_open_own(const char *path, mode_t mode)
 	return rc;
 }
 
+int part_fill(int fd, const void *data, size_t bytes)
+{
+	const char *at = data;
+
+	while (bytes) {
+		ssize_t n = TEMP_FAILURE_RETRY(write(fd, at, bytes));
+
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		at += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
 bool part_of_others(const struct stat *st)
 {
 	return !S_ISREG(st->st_mode) || st->st_nlink > 1;

@@ -42,6 +42,8 @@ void part_remove_left(const char *path, const char *mark);
  * it: no link, no other kind of file, and none that has a second name. What it held is gone.
  * Returns its descriptor. */
 int part_open_own(const char *path, mode_t mode);
+/* Writes all of the bytes where the descriptor stands. */
+int part_fill(int fd, const void *data, size_t bytes);
 
 /* Whether that is nothing which haul makes: those are regular files of one name. */
 #define PART_OF_OTHERS \

@@ -56,23 +56,6 @@ int text_writer_open(struct text_writer **out, const char *path, bool force, str
 	return 0;
 }
 
-static int writer_write(int fd, const void *data, size_t bytes)
-{
-	const char *at = data;
-
-	while (bytes) {
-		ssize_t n = write(fd, at, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		at += n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
-
 /* Writes what is held. */
 static int writer_flush(struct text_writer *w, bool end)
 {
@@ -80,12 +63,12 @@ static int writer_flush(struct text_writer *w, bool end)
 	int more = 1, rc = 0;
 
 	if (!w->zstd)
-		rc = writer_write(w->fd, w->buffer, w->held);
+		rc = part_fill(w->fd, w->buffer, w->held);
 	while (w->zstd && rc == 0 && more > 0) {
 		step.room = sizeof(w->packed);
 		step.made = 0;
 		more = zstd_writer_step(w->zstd, &step, end);
-		rc = more < 0 ? more : writer_write(w->fd, w->packed, step.made);
+		rc = more < 0 ? more : part_fill(w->fd, w->packed, step.made);
 	}
 	w->held = 0;
 	return rc;

@@ -87,21 +87,6 @@ out_free:
 	return rc;
 }
 
-static int write_whole(int fd, const uint8_t *data, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, data, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		data += n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
-
 static int zstd_compress(struct op_log_file *f, const void *data, size_t bytes,
 			 ZSTD_EndDirective how)
 {
@@ -115,7 +100,7 @@ static int zstd_compress(struct op_log_file *f, const void *data, size_t bytes,
 		left = ZSTD_compressStream2(f->compressor, &out, &in, how);
 		if (ZSTD_isError(left))
 			return -EIO;
-		rc = write_whole(f->fd, f->out, out.pos);
+		rc = part_fill(f->fd, f->out, out.pos);
 		if (rc < 0)
 			return rc;
 	} while (how == ZSTD_e_continue ? in.pos < in.size : left > 0);
@@ -137,7 +122,7 @@ static int block_write(struct op_log_file *f)
 			return -EIO;
 		data = f->out;
 	}
-	return write_whole(f->fd, data, bytes);
+	return part_fill(f->fd, data, bytes);
 }
 
 static int block_add(struct op_log_file *f, const void *data, size_t bytes)
@@ -156,7 +141,7 @@ int op_log_file_write(struct op_log_file *f, const void *data, size_t bytes)
 	if (f->block)
 		return block_add(f, data, bytes);
 	return f->compressor ? zstd_compress(f, data, bytes, ZSTD_e_continue)
-			     : write_whole(f->fd, data, bytes);
+			     : part_fill(f->fd, data, bytes);
 }
 
 int op_log_file_flush(struct op_log_file *f)

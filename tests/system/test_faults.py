@@ -156,6 +156,14 @@ def test_full_disk():
         status, rows = errors(folder, "0_generate")
         check(len(rows) >= 1 and int(rows[0]["errno"]) in (28, -28), f"{rows}")
         check(not any(is_part(n) for _, _, ns in os.walk(small) for n in ns), "a part file is left")
+        with open(small + "/full", "wb", buffering=0) as f, contextlib.suppress(OSError):
+            while True:
+                f.write(bytes(4096))
+        j = job(folder, data=small + "/data")
+        j["dataset"]["folder"] = "set"
+        write_job(folder, j)
+        r = mpi(1, "run", "job.json", "--ignore-space", "--force", cwd=folder)
+        check(r.rc == 1 and "No space left" in r.err, f"where there is no room for haul's record of a folder: {r}")
 
 
 def test_read_only():
