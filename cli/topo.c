@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -39,6 +41,26 @@ static const struct option topo_options[] = {
 	OPT_END,
 };
 
+/* hwloc parses the file in the first of these calls where its plugin of libxml2 is installed, else in the second. */
+static bool topo_fill(hwloc_topology_t topology, const char *xml)
+{
+	return (!xml || hwloc_topology_set_xml(topology, xml) == 0) &&
+	       hwloc_topology_load(topology) == 0;
+}
+
+/* Whether hwloc can read the file. Some that are damaged crash it, so a copy of this process tries it. */
+static bool topo_reads(hwloc_topology_t topology, const char *xml)
+{
+	pid_t copy = fork();
+	int status = 0;
+
+	if (copy == 0) {
+		close(STDERR_FILENO);
+		exit(topo_fill(topology, xml) ? EXIT_DONE : EXIT_FAILED);
+	}
+	return copy < 0 || (TEMP_FAILURE_RETRY(waitpid(copy, &status, 0)) == copy && status == 0);
+}
+
 static int topo_load(const char *xml, hwloc_topology_t *out)
 {
 	hwloc_topology_t topology;
@@ -53,10 +75,7 @@ static int topo_load(const char *xml, hwloc_topology_t *out)
 		hwloc_topology_destroy(topology);
 		return EXIT_USAGE;
 	}
-	/* hwloc parses the file in the first of these calls where its plugin of libxml2 is
-	 * installed, else in the second. */
-	if ((xml && hwloc_topology_set_xml(topology, xml) < 0) ||
-	    hwloc_topology_load(topology) < 0) {
+	if ((xml && !topo_reads(topology, xml)) || !topo_fill(topology, xml)) {
 		hwloc_topology_destroy(topology);
 		if (xml) {
 			cli_say("--xml %s: is not a topology that hwloc can read", xml);

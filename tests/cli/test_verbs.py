@@ -149,6 +149,11 @@ def test_topo():
     check("unplaced   GPUs     card0-5" in r.stdout, r.stdout)
     refused(haul("topo", "--xml", "/nonexistent.xml"), "/nonexistent.xml")
     refused(haul("topo", "--xml", __file__), "not a topology")
+    with tempfile.NamedTemporaryFile("w", suffix=".xml") as damaged, open(f"{folder}/dual.xml", encoding="utf-8") as whole:
+        for line in whole:  # hwloc crashes where a thread has no such set
+            damaged.write(line.replace("complete_cpuset", "none") if 'type="PU" os_index="19"' in line else line)
+        damaged.flush()
+        refused(haul("topo", "--xml", damaged.name), "not a topology")
     refused(haul("topo", "--pin", "core", "--reserved-cores", "x"), "/cluster/reserved_cores")
     refused(haul("topo", "--pin", "list"), "/cluster/cores")
     refused(haul("topo", "--pin", "list", "--cores", "0-"), "/cluster/cores")
