@@ -165,7 +165,7 @@ static int lease_delete(struct lease *l)
 	return lease_ask(l, &req);
 }
 
-/* Another lease stands there. 0: it was taken over, or is this one; -EAGAIN: it is gone; -EBUSY. */
+/* Another lease stands there. 0: it was taken over, or is this one; -EAGAIN: it is gone; -EEXIST: it is no lease; -EBUSY. */
 static int lease_contest(struct lease *l, struct owner *owner)
 {
 	char text[OWNER_OBJECT_BYTES];
@@ -179,6 +179,8 @@ static int lease_contest(struct lease *l, struct owner *owner)
 	/* The answer to a write that succeeded was lost. */
 	if (memcmp(text, l->text, sizeof(text)) == 0)
 		return 0;
+	if (!owner_text_is(text, sizeof(text)))
+		return -EEXIST;
 	owner_text_who(owner->who, text, sizeof(text));
 	if (!owner_text_ended(text, sizeof(text)) && (l->age_s < 0 || l->age_s <= LEASE_S)) {
 		size_t n = strlen(owner->who);
@@ -292,6 +294,11 @@ int http_own(const struct store *store, const char *folder, struct owner *owner,
 	}
 	if (rc == -ENOLCK)
 		err_set(err, rc, "%s/%s: the store heeds no conditions such as If-None-Match",
+			store->uri, l->object.key);
+	else if (rc == -EEXIST)
+		rc = err_set(
+			err, -EINVAL,
+			"%s/%s: is an object that haul did not make, where haul locks one of its own; move it",
 			store->uri, l->object.key);
 	else
 		err_set(err, rc, "%s/%s: %s", store->uri, l->object.key,

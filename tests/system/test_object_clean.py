@@ -2,6 +2,7 @@
 """What runs that were killed have left on an object store: objects, and uploads that nobody will end. `haul clean` removes both,
 of each kind of phase, and nothing that haul does not describe."""
 import os
+import random
 import re
 import signal
 import time
@@ -141,6 +142,26 @@ def test_signal_while_store_is_silent():
                      unanswered=True)
         check(r.err.count("warning: may have left 1 unfinished upload in s3://by-s3/x") == 2 and "warning: left" not in r.err, f"{r}")
         check(not at.uploads(), f"{at.uploads()}")
+
+
+def test_objects_of_others():
+    """What stands at a name that haul would use is neither replaced nor removed, whichever kind of phase comes there."""
+    checkpoint = {"checkpoint": {"folder": "a/kept", "operation": "write", "count": 2, "model": {"bytes": MIB}}}
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        at = Bucket(rgw, folder, "s3")
+        for phase in *PHASES, checkpoint:
+            at.job([phase])
+            r = mpi(1, "run", "job.json", "--force", cwd=folder, env=at.env)
+            mine = random.choice([key for key in at.keys() if not key.rsplit("/", 1)[-1].startswith(".haul")])
+            check(r.rc == 0 and alone("clean", "job.json", cwd=folder, env=at.env).rc == 0 and at.keys() == [], f"{r}: {at.keys()}")
+            lock = "/".join(mine.split("/")[:3]) + ".haul-owner"
+            for key, says in ((mine, "it stays"), (lock, "is an object that haul did not make"))[:1 if "io" in phase else 2]:
+                at.client.put_object(Bucket=at.name, Key=key, Body=b"mine")
+                r = mpi(1, "run", "job.json", "--force", cwd=folder, env=at.env)
+                check(r.rc == 1 and says in " ".join(r.err.split()), f"{key}: {r}")
+                r = alone("clean", "job.json", cwd=folder, env=at.env)
+                check(at.client.get_object(Bucket=at.name, Key=key)["Body"].read() == b"mine" and at.keys() == [key], f"{key}: {at.keys()}: {r}")
+                at.client.delete_object(Bucket=at.name, Key=key)
 
 
 def test_versions_that_stay():

@@ -152,12 +152,13 @@ static int folder_entry(struct request *req, const char *name, uint64_t size)
 int folder_first(struct queue *q, const char *folder, char name[OBJECT_KEY_BYTES], struct err *err)
 {
 	struct listing listing = {.entry = folder_entry};
+	size_t n = strlen(folder);
 	struct object o = {0};
 	struct request req;
 	int rc;
 
 	name[0] = '\0';
-	snprintf(o.key, sizeof(o.key), "%s%s", folder, folder[0] ? "/" : "");
+	snprintf(o.key, sizeof(o.key), "%s%s", folder, n && folder[n - 1] != '/' ? "/" : "");
 	do {
 		req = (struct request){.op = REQ_LIST,
 				       .object = &o,

@@ -29,7 +29,7 @@ void small_object_leave(struct queue *q, const char *key);
  * remove by a request. */
 bool small_object_folder(const struct store *store, const char *key, char folder[OBJECT_KEY_BYTES]);
 
-/* The name of one entry of the folder ("": the store's root), namely the first that the store
+/* The name of one entry of the folder ("": the store's root; with or without the slash at its end), namely the first that the store
  * returns; "" where the folder is empty or does not exist. Takes one request. Returns a negative
  * errno with a sentence where the store cannot tell. */
 int folder_first(struct queue *q, const char *folder, char name[OBJECT_KEY_BYTES], struct err *err);
