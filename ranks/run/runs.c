@@ -187,6 +187,9 @@ int driver_run(struct run *run, const struct run_options *options, enum exit_sta
 	*status = EXIT_DONE;
 	for (uint32_t n = 0; rc == 0 && n < run->kept; n++)
 		rc = driver_made(run, options, n, err);
+	/* So that a run which others must end has an answer, too. */
+	if (rc == 0)
+		rc = driver_record(run, err);
 	while (rc == 0 && *status == EXIT_DONE && strategy->next(run, options, &look)) {
 		rc = driver_once(run, options, &look, status, err);
 		if (rc == 0)

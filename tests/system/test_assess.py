@@ -222,4 +222,20 @@ def test_signal():
         check(r.rc == 0 and not any(files for _, _, files in os.walk(f"{folder}/data")), f"{r}")
 
 
+def test_stopped_rank():
+    """Where a rank does not come to an end in the first run, the card says what it is of, and how it ended."""
+    with Folder() as folder:
+        uri = f"file://{folder}/data"
+        process = start(2, "assess", uri, "--budget", "10 min", "--space", "1 GiB", "--grace", "2 s", cwd=folder)
+        began = time.monotonic()
+        while time.monotonic() - began < 60 and not (os.path.isdir(f"{folder}/data/assess/write") and os.listdir(f"{folder}/data/assess/write")):
+            time.sleep(0.05)
+        freeze(ranks_of(process)[1])
+        process.send_signal(signal.SIGTERM)
+        r = finish(process, time.monotonic())
+        found = report(f"{folder}/results.h5")
+        a = found["assess"]
+        check((a["uri"], a["end"], a["ranks"]) == (uri, "stopped", 2) and found["headline"].startswith(f"Stopped early: {uri}: "), f"{found['headline']}: {a}: {r}")
+
+
 main()
