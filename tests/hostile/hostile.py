@@ -244,12 +244,14 @@ def check_results(draw, folder, before, r):
     silent = draw.signal == "KILL" and (draw.early or not draw.launcher and draw.ranks == 1)
     # A rank that is killed while the run goes on is a failure of the run to those that are left.
     left = draw.signal == "KILL" and results["status"] == "failed" and "a rank failed" in r.err
-    check(silent or left or results["status"] == "interrupted" or r.rc in (1, 2), f"the results are {results['status']}: {r}")
+    # A call that failed may have ended the run just before mpiexec, which would tell so, was killed.
+    fails = ("http", "fault", "results")
+    told = draw.signal == "KILL" and draw.store in fails and results["status"] == "failed" and "haul: " in r.err
+    check(silent or left or told or results["status"] == "interrupted" or r.rc in (1, 2), f"the results are {results['status']}: {r}")
     phases = {p["name"]: p["status"] for p in results["phases"]}
     lost = [name for name in done if phases.get(name) != "done"]
     check(not lost, f"{lost} had ended, but there is {phases}: {r}")
     last = phases.get("hostile")
-    fails = ("http", "fault", "results")
     # A FIFO in the place of a marker is not opened: the phase refuses it at once.
     refused = draw.store == "fifo" and draw.kind in MARKERS and r.rc in (1, 2) and MARKERS[draw.kind] in r.err
     check(last in (None, "interrupted") or (last == "failed" and (refused or draw.store in fails)), f"hostile is {last}: {r}")
