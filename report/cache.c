@@ -97,6 +97,7 @@ static const struct {
 	{"saved_time", "saved beside recomputing", "s", false},
 	{"saved_share", "share of recomputing", "fraction", false},
 	{"fetch_pays_from_tokens", "tokens from which fetching is faster", "", true},
+	{"start_up", "start-up of a server", "s", true},
 };
 
 unsigned cache_facts(const struct results_phase_read *p, struct cache_fact out[CACHE_FACTS])
@@ -106,6 +107,9 @@ unsigned cache_facts(const struct results_phase_read *p, struct cache_fact out[C
 	for (unsigned i = 0; cache_serves(p) && i < CACHE_FACTS; i++) {
 		double value = results_value(&p->merged, 0, cache_fact_rows[i].name);
 
+		/* No server was started anew. */
+		if (cache_fact_rows[i].none && isnan(value))
+			continue;
 		out[count++] = (struct cache_fact){
 			cache_fact_rows[i].name, cache_fact_rows[i].label, cache_fact_rows[i].unit,
 			cache_fact_rows[i].none && value <= 0 ? NAN : value};

@@ -44,7 +44,7 @@ struct cache_fact {
 	const char *name, *label, *unit;
 	double value; /* NaN: it is not known */
 };
-enum { CACHE_PARTS = 6, CACHE_FACTS = 9 };
+enum { CACHE_PARTS = 6, CACHE_FACTS = 10 };
 unsigned cache_parts(const struct results_phase_read *p, struct cache_part out[CACHE_PARTS]);
 unsigned cache_facts(const struct results_phase_read *p, struct cache_fact out[CACHE_FACTS]);
 

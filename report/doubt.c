@@ -182,11 +182,15 @@ static void doubt_requests(struct doubts *d, const struct results_phase_read *p)
 	double errors = phase_common(p, TALLY_ERRORS);
 	double left = results_role_value(&p->merged, 0, ROLE_ITEMS_LEFT);
 	double served = results_role_value(&p->merged, 0, ROLE_ITEMS);
+	double lost = results_value(&p->merged, 0, "start_up_lost");
 	char count[UNITS_COUNTED_BYTES], some[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
 
 	if (errors > 0)
 		doubt_raise(d, DOUBT_ERRORS, "%s failed",
 			    units_counted(count, (uint64_t)errors, "request"));
+	if (lost > 0)
+		doubt_raise(d, DOUBT_LOST, "%s lost: not found by a server that started anew",
+			    units_counted(count, (uint64_t)lost, "block"));
 	if (left > left_most * (left + served))
 		doubt_raise(d, DOUBT_UNFINISHED, "%s of %s %.40s were not finished",
 			    units_count(some, (uint64_t)left),

@@ -26,6 +26,7 @@
 	X(CLIENT, "client", true, "use more nodes, or more cores for each rank") \
 	X(ENDPOINT, "endpoint", true, "look at the endpoint, or take it out of the job") \
 	X(ERRORS, "errors", true, "look at the first failures below") \
+	X(LOST, "lost_blocks", true, "the storage has lost what was written to it") \
 	X(UNFINISHED, "unfinished", true, "offer less, or let the phase run longer") \
 	X(WARMUP, "warmup", true, "make the phase longer than its warm-up") \
 	X(SHORT, "short", false, "measure for longer, since start-up counts for much of it") \

@@ -22,7 +22,7 @@ CALL = re.compile(r'^(?:\d+ +)?(\w+)\((?:AT_FDCWD(?:<[^"]*>)?, )?(?:"([^"]*)"|\d
 def traced(folder, ranks, job, *more):
     """Runs the job; what strace sees each rank do with the files of the cache: {rank: [(call, path, rest, result)]}."""
     write_job(folder, job)
-    calls = "open,openat,access,stat,newfstatat,rename,unlink,write,pwrite64,read,pread64,fsync,fdatasync,mkdir"
+    calls = "open,openat,access,stat,newfstatat,rename,unlink,write,pwrite64,read,pread64,fsync,fdatasync,mkdir,getdents64"
     shell = f"exec strace -f -y -s 0 --seccomp-bpf -e trace={calls} -o {folder}/trace.$PMI_RANK {HAUL} run job.json " \
             f"--results results.h5 --force {' '.join(more)}"
     r = subprocess.run([MPIEXEC, "-n", str(ranks), "sh", "-c", shell], cwd=folder, capture_output=True, text=True,

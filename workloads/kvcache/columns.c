@@ -103,6 +103,9 @@ static const struct figure figures[] = {
 	FIGURE_ROW("saved_share", "fraction", saved_share,
 		   "(saved_compute_ns - lookup_ns - stall_ns) / (saved_compute_ns + missing_compute_ns)",
 		   "serving: the same by the time of computing all prompts")
+	FIGURE_PER("start_up", "s", 1e-9, OF(KV_START_UP_NS), OF_NONE,
+		   "serving: the longest start-up of a server, from when nothing of it was under way any more until it served again",
+		   .needs = {NEED(KV_START_UP_NS)})
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(KV_)
 };

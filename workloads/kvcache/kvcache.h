@@ -190,6 +190,9 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 	X(KV_BLOCKS_STORE, "blocks_store", "", SUM, "serving: the leading blocks behind these that were in the store") \
 	X(KV_GONE, "blocks_gone", "", SUM, "serving: blocks that were deleted between lookup and fetch") \
 	X(KV_DROPPED, "blocks_dropped", "", SUM, "serving: blocks that were not written, since as many waited as may, or the phase was over") \
+	X(KV_START_UP_NS, "start_up_ns", "ns", MAX, "serving: the longest start-up of a server, until it served again; 0: there was none, or nothing to read") \
+	X(KV_START_UP_BLOCKS, "start_up_blocks", "", SUM, "serving: blocks that were found while servers started") \
+	X(KV_START_UP_LOST, "start_up_lost", "", SUM, "serving: blocks that a server had written and did not find again") \
 	X(KV_CONTEXT_TOKENS, "context_tokens", "", SUM, "serving: tokens of the prompts") \
 	X(KV_FETCHED_TOKENS, "fetched_tokens", "", SUM, "serving: tokens of them that were fetched from the store") \
 	X(KV_GOOD, "good", "", SUM, "serving: requests whose first token came within serving.good") \

@@ -96,6 +96,9 @@ static uint64_t window_check_head(const struct kv_worker *w, const struct kv_win
 {
 	char head[KV_SLOT_PAGE];
 
+	/* Nobody knows what is there. */
+	if (kv_id_kind(win->of->task.what.id) != KV_KEY_BLOCK)
+		return win->head;
 	window_make_head(w, win, head);
 	return memcmp(head, (char *)win->data - win->head, win->head) == 0 ? win->head : 0;
 }
@@ -106,18 +109,24 @@ static int window_check(struct kv_worker *w, struct kv_window *win)
 	uint32_t verify = w->work->setup->options->verify;
 	uint64_t at = 0, length = win->length, begin_ns, good;
 	struct kv_transfer *t = win->of;
+	const struct kv_bucket *bucket = t->task.bucket;
 	const char *data = win->data;
 
-	if (!data || verify == VERIFY_NONE)
+	/* What a server starts from is always compared. */
+	if (!data || (verify == VERIFY_NONE && !t->task.header && !bucket))
 		return 0;
 	begin_ns = kv_transfer_now(w);
-	if (verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES) {
+	if (verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES && !bucket) {
 		at = random_at(w->work->seed ^ verify_stream, w->draws++, win->at);
 		at = at % (length - VERIFY_SAMPLE_BYTES + 1) & ~(uint64_t)7;
 		length = VERIFY_SAMPLE_BYTES;
 	}
 	if (win->head)
 		good = window_check_head(w, win);
+	else if (bucket)
+		good = memcmp(bucket->meta + win->at, data + win->slot.req.answer.lead, length)
+			       ? 0
+			       : length;
 	else
 		good = pattern_verify(&t->pattern, 0, win->at + at,
 				      data + win->slot.req.answer.lead + at, length);

@@ -336,6 +336,11 @@ static int setup_serving(struct kv_setup *s, const char *path, struct err *err)
 			       "%s/tiers/0/capacity: is missing: layout \"%s\" makes a file of "
 			       "that size for each rank",
 			       path, kv_layout_names[v->layout]);
+	if (v->restart_ns >= o->duration_ns)
+		return err_set(
+			err, -EINVAL,
+			"%s/serving/restart: is not before the phase is over, which is its duration",
+			path);
 	if (v->decode_ranks && !arrives && !s->source.arrivals.file[0])
 		return err_set(
 			err, -EINVAL,

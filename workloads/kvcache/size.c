@@ -142,6 +142,13 @@ static void size_note_buckets(struct demand *out, const struct kv_setup *s)
 			    capacity / kv_bucket_whole(s->buckets, s->entry_bytes_most));
 }
 
+static const char *const size_starts[] = {
+	[KV_START_NOTHING] = "reads nothing, since lookups ask the store",
+	[KV_START_EMPTY] = "finds nothing of what it has written",
+	[KV_START_FOLDER] = "lists the folder and asks for the size of each block in it",
+	[KV_START_SLOTS] = "reads its index and the header of each slot",
+	[KV_START_BUCKETS] = "lists its folder and reads the .meta of each bucket"};
+
 int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
@@ -178,6 +185,9 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 			    kv_slot_bytes(s.slots, s.entry_bytes_most));
 	if (s.buckets)
 		size_note_buckets(out, &s);
+	if (s.looks_before_writes && o->serving.restart_ns)
+		demand_note(out, "a server that starts anew %s",
+			    size_starts[kv_layouts[o->serving.layout].start]);
 	demand_note(out, "how many bytes are moved depends on how fast the stores are");
 	if (o->requests)
 		demand_note(out, "the phase ends earlier, after its number of requests");
@@ -232,6 +242,8 @@ int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_
 		if (!p || o->trace[0])
 			continue;
 		p->needs = BACKEND_RANGES | BACKEND_WRITES | (s.slots ? BACKEND_UPDATE : 0);
+		if (o->serving.restart_ns && kv_layouts[o->serving.layout].listed)
+			p->needs |= BACKEND_LIST;
 		p->depth = o->depth;
 		p->depth_option = "depth";
 		p->verifies = o->verify == VERIFY_FULL;

@@ -3,6 +3,7 @@
 #include "workloads/kvcache/stages.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "backends/queue/failure.h"
 
@@ -82,6 +83,12 @@ static struct queue *stage_request(const struct kv_worker *w, struct kv_transfer
 		  (t->stage == KV_ENTRY_STAT && task->what.kind == KV_OPERATION_WRITE);
 
 	*req = (struct request){.op = stages[t->stage].op, .object = to ? &t->to : &t->from};
+	if (task->listing) {
+		req->op = REQ_LIST;
+		req->listing = task->listing;
+		req->user = task->owner;
+		strrchr(t->from.key, '/')[1] = '\0';
+	}
 	if (t->stage == KV_ENTRY_OPEN)
 		t->from.size = task->at + task->what.bytes;
 	if (t->stage == KV_ENTRY_BEGIN)

@@ -61,7 +61,9 @@ static void transfer_end(struct kv_worker *w, struct kv_transfer *t)
 
 static bool transfer_has_pieces(const struct kv_transfer *t)
 {
-	return t->task.rc == 0 && (t->next < t->task.what.bytes || t->head);
+	bool block = !t->task.header && t->next < t->task.what.bytes;
+
+	return t->task.rc == 0 && (block || t->head);
 }
 
 /* Sends what the transfer can send, as long as there are windows. After an error, no more pieces
@@ -98,7 +100,9 @@ static uint64_t transfer_head(const struct kv_worker *w, const struct kv_task *t
 {
 	const struct kv_slots *slots = w->work->setup->slots;
 
-	return slots && (task->to.kind == KV_TIER_STORE || slots->checked) ? slots->header : 0;
+	bool moves = task->to.kind == KV_TIER_STORE || task->header;
+
+	return slots && (moves || slots->checked) ? slots->header : 0;
 }
 
 static void transfer_begin(struct kv_worker *w, uint32_t number)

@@ -209,7 +209,10 @@ struct kv_task {
 	uint64_t
 		at; /* where the block begins in the rank's file of slots, or in that of its bucket; else 0 */
 	struct kv_id file; /* with buckets: the file of one that is read, written or deleted */
-	const struct kv_bucket *bucket; /* which is written; else NULL */
+	const struct kv_bucket *bucket; /* which is written, or whose .meta is read; else NULL */
+	bool header;                    /* of a slot, only its header is read */
+	struct listing *
+		listing; /* the folder is listed in place of a lookup; the owner is the user of the request */
 	bool quiet; /* its answer wakes nobody while its thread has tasks that it has not begun */
 	/* The answer. */
 	int rc;

@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/content/random.h"
@@ -84,6 +85,22 @@ static void lmcache_fs_key(const char *folder, const char *model, struct kv_id i
 	strcpy(key_hex_short(stpcpy(at, "@0@"), id.low), ".data");
 }
 
+/* The number that a name has there, before that ending. */
+static bool name_number(const char *at, int base, const char *ending, uint64_t *number)
+{
+	char *end;
+
+	*number = strtoull(at, &end, base);
+	return end != at && strcmp(end, ending) == 0;
+}
+
+static bool lmcache_fs_listed(const char *name, uint64_t *number)
+{
+	const char *hash = strrchr(name, '@');
+
+	return hash && name_number(hash + 1, 16, ".data", number);
+}
+
 static void lmcache_s3_key(const char *folder, const char *model, struct kv_id id,
 			   char key[OBJECT_KEY_BYTES])
 {
@@ -158,6 +175,11 @@ static void mooncake_bucket_key(const char *folder, const char *model, struct kv
 		 kv_id_first(id), id.low, bucket_endings[kv_id_second(id)]);
 }
 
+static bool mooncake_bucket_listed(const char *name, uint64_t *number)
+{
+	return name_number(name, 10, bucket_endings[KV_BUCKET_META], number);
+}
+
 static const struct kv_buckets mooncake_buckets = {.bytes = 256 << 20, .blocks = 500};
 static const struct kv_slots vllm_disk_slots = {.front = 0};
 static const struct kv_slots mooncake_offset_slots = {
@@ -175,7 +197,9 @@ const struct kv_layout kv_layouts[KV_LAYOUTS] = {
 				  .version = "LMCache, fs_l2_adapter.py @02ebd8bb, July 2026",
 				  .key = lmcache_fs_key,
 				  .temporary = ".tmp",
-				  .lookups = 1},
+				  .lookups = 1,
+				  .start = KV_START_FOLDER,
+				  .listed = lmcache_fs_listed},
 	[KV_LAYOUT_LMCACHE_S3] = {.name = "lmcache_s3",
 				  .version = "LMCache, s3_l2_adapter.py @000e877, 2026",
 				  .key = lmcache_s3_key},
@@ -189,19 +213,25 @@ const struct kv_layout kv_layouts[KV_LAYOUTS] = {
 	[KV_LAYOUT_LMCACHE_FS_NATIVE] = {.name = "lmcache_fs_native",
 					 .version = "LMCache, connector.cpp @121206a, 2026",
 					 .key = lmcache_fs_key,
-					 .temporary = ".tmp"},
+					 .temporary = ".tmp",
+					 .start = KV_START_FOLDER,
+					 .listed = lmcache_fs_listed},
 	[KV_LAYOUT_VLLM_DISK] = {.name = "vllm_disk",
 				 .version = "vLLM, disk_backend.py @055e47c2, 2026",
 				 .key = vllm_disk_key,
+				 .start = KV_START_EMPTY,
 				 .slots = &vllm_disk_slots},
 	[KV_LAYOUT_MOONCAKE_OFFSET] = {.name = "mooncake_offset",
 				       .version = "Mooncake, storage_backend.cpp @00fcaf72, 2026",
 				       .key = mooncake_offset_key,
 				       .depth = 1,
+				       .start = KV_START_EMPTY,
 				       .slots = &mooncake_offset_slots},
 	[KV_LAYOUT_LMCACHE_RAW_BLOCK] = {.name = "lmcache_raw_block",
 					 .version = "LMCache, raw_block/core.py @018b4426, 2026",
 					 .key = lmcache_raw_block_key,
+					 .start = KV_START_SLOTS,
+					 .starts = 8,
 					 .slots = &lmcache_raw_block_slots},
 	[KV_LAYOUT_MOONCAKE_BUCKET] =
 		{.name = "mooncake_bucket",
@@ -209,6 +239,8 @@ const struct kv_layout kv_layouts[KV_LAYOUTS] = {
 		 .key = mooncake_bucket_key,
 		 .temporary = "",
 		 .depth = 1,
+		 .start = KV_START_BUCKETS,
+		 .listed = mooncake_bucket_listed,
 		 .buckets = &mooncake_buckets},
 };
 const char *const kv_layout_names[] = {[KV_LAYOUT_HAUL] = "haul",

@@ -43,6 +43,16 @@ struct kv_slots {
 	void (*make)(struct kv_id id, uint64_t bytes, char *out);
 };
 
+/* What a server reads when it starts, before it serves (server_start.c). */
+enum kv_start {
+	KV_START_NOTHING, /* lookups ask the store */
+	KV_START_EMPTY,   /* it has forgotten what its file holds */
+	KV_START_FOLDER,  /* the names in the folder; then the size of each block's file */
+	KV_START_SLOTS,   /* the index; then the header of each slot */
+	/* the names in the rank's folder; of each bucket its .meta, and whether it is there; the names again */
+	KV_START_BUCKETS
+};
+
 struct kv_layout {
 	const char *name, *version; /* version: "haul": its own, in 256 folders */
 	/* Writes the key of a block below the folder; with slots, of the file of the rank id.low; with buckets, of one of
@@ -56,6 +66,10 @@ struct kv_layout {
 	bool only_exists; /* a lookup does not ask for the size: access in place of stat */
 	uint64_t lookups; /* of a request at a time; 0: all */
 	uint32_t depth;   /* folders below FOLDER */
+	enum kv_start start;
+	uint32_t starts; /* slots whose headers are read at a time */
+	/* Reads the block or bucket of a file that a start-up looks at from its name. Returns false where it is another file. */
+	bool (*listed)(const char *name, uint64_t *number);
 	const struct kv_slots *slots;     /* NULL: no file is cut in slots */
 	const struct kv_buckets *buckets; /* NULL: there are none */
 };

@@ -358,6 +358,10 @@ static void server_answered(struct kv_run *r, const struct kv_task *t)
 	struct kv_prefill *f = t->owner;
 	uint64_t *row = r->ctx->tally->rank_row;
 
+	if (t->owner == &s->starting) {
+		kv_server_start_answered(r, t);
+		return;
+	}
 	/* A bucket; or the index of the slots. */
 	if (kv_id_kind(t->what.id) != KV_KEY_BLOCK) {
 		if (r->setup.buckets)
@@ -395,7 +399,7 @@ static void server_take(struct kv_run *r)
 {
 	struct kv_server *s = r->server;
 
-	while (!list_empty(&s->waiting) && !list_empty(&s->free)) {
+	while (!s->closed && !list_empty(&s->waiting) && !list_empty(&s->free)) {
 		struct kv_prompt *p = list_member(list_take(&s->waiting), struct kv_prompt, link);
 		struct kv_prefill *f = list_member(list_take(&s->free), struct kv_prefill, link);
 		struct kv_prompt keys = f->prompt;
@@ -472,7 +476,7 @@ static void server_end(struct kv_run *r)
 static bool server_exhausted(const struct kv_server *s)
 {
 	return kv_prompts_due(&s->prompts) == KV_PROMPTS_NEVER && !s->busy && !s->waits &&
-	       s->pending_count < s->together;
+	       !s->closed && s->pending_count < s->together;
 }
 
 void kv_server_work(struct kv_run *r)
@@ -488,6 +492,7 @@ void kv_server_work(struct kv_run *r)
 		return;
 	}
 	server_timed(r);
+	kv_server_start(r);
 	server_offer(r);
 	if (r->rc < 0 || r->now_ns >= r->until_ns || (server_exhausted(s) && !r->given) ||
 	    (requests && s->served >= requests))
@@ -512,8 +517,10 @@ uint64_t kv_server_due(const struct kv_run *r)
 		return UINT64_MAX;
 	if (due_ns < r->until_ns - r->start_ns)
 		next_ns = r->start_ns + due_ns;
+	if (s->options->restart_ns && s->starting.step == KV_START_DUE && !s->closed)
+		next_ns = min_u64(next_ns, r->start_ns + s->options->restart_ns);
 	/* Without room, an answer is waited for. */
-	if (s->index_due_ns && kv_loads_room(&r->loads))
+	if (s->index_due_ns && !s->closed && kv_loads_room(&r->loads))
 		next_ns = min_u64(next_ns, s->index_due_ns);
 	if (s->timed.count)
 		next_ns = min_u64(next_ns, ((const struct kv_prefill *)s->timed.items[0])->ends_ns);

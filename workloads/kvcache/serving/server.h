@@ -79,6 +79,27 @@ struct kv_writing {
 	uint64_t begin_ns;
 };
 
+/* A server that is started anew (server_start.c). */
+enum kv_start_step {
+	KV_START_DUE, /* its time has not come, or something is under way */
+	KV_START_INDEX,
+	KV_START_BLOCKS,
+	KV_START_LEFTOVERS, /* buckets without a .meta */
+	KV_START_DONE
+};
+
+struct kv_starting {
+	enum kv_start_step step;
+	bool asked;            /* of this step, nothing more is to be asked */
+	bool meta;             /* of the bucket, its .meta has been asked for */
+	uint32_t next;         /* what is asked for next: a number in found, or a slot */
+	uint64_t begin_ns, ns; /* ns 0: it has not ended */
+	uint64_t bucket, blocks, lost;
+	struct listing listing;
+	bool (*named)(const char *name, uint64_t *number); /* the layout's */
+	struct kv_lru found; /* blocks or buckets; also a thread's that lists */
+};
+
 struct kv_server {
 	const struct kv_server_options *options;
 	struct kv_prompts prompts;
@@ -87,9 +108,11 @@ struct kv_server {
 	uint64_t fetches_most; /* of a prompt at a time; 0: all */
 	uint64_t served;       /* prompts, to their end */
 	struct kv_lru memory;  /* blocks in front of the store */
+	bool closed;           /* no prompt is served, since it is started anew */
+	struct kv_starting starting;
 	bool changed;          /* with slots: a block was written since the index was */
 	uint64_t index_due_ns; /* when the index is written next, if it is; 0: not known yet */
-	uint64_t index_copy;
+	uint64_t index_copy, index_bytes; /* how often it was written; bytes of the last one */
 	/* Those that this rank has written, and not deleted. With buckets, the age of one is the number of its bucket, and
 	 * its bytes are where it begins there. */
 	struct kv_lru written;
@@ -143,6 +166,10 @@ void kv_server_bucket_answered(struct kv_run *r, const struct kv_task *t);
 /* The number of the bucket of a block that is there; and where a task finds such a block. */
 uint64_t kv_server_bucket_of(const struct kv_server *s, uint64_t key);
 void kv_server_bucket_place(const struct kv_run *r, struct kv_task *t);
+/* bucket: its place in the table. Its blocks are not there any more, though its files are. Returns how many they were. */
+uint64_t kv_server_bucket_forget(struct kv_server *s, uint32_t bucket);
+/* The bytes that the .meta of that bucket has, made in the place of the one that is written; none may be. */
+uint64_t kv_server_bucket_meta(struct kv_server *s, uint64_t number);
 /* Removes all buckets of this rank. Returns how many files have stayed. */
 uint64_t kv_server_buckets_remove(struct kv_run *r);
 /* Looks a prompt up in the rank's own index, and holds what it finds. And lets go of it. */
@@ -150,6 +177,10 @@ void kv_server_lookup(struct kv_run *r, struct kv_prefill *f);
 void kv_server_let_go(struct kv_server *s, struct kv_prefill *f);
 /* Removes what this rank has written. Returns how many blocks have stayed. Collective. */
 uint64_t kv_server_remove(struct kv_run *r);
+
+/* server_start.c. The next step of a server that is to be started anew; and the answer of a task of it. */
+void kv_server_start(struct kv_run *r);
+void kv_server_start_answered(struct kv_run *r, const struct kv_task *t);
 
 /* server.c. One turn of the main thread; when there is something to do without an answer; and
  * whether nothing is under way any more. */

@@ -76,19 +76,40 @@ void kv_server_bucket_place(const struct kv_run *r, struct kv_task *t)
 	t->at = block->bytes;
 }
 
-/* The bucket of that number goes, and all its blocks: they were added one after the other. */
+/* They were added one after the other. */
+uint64_t kv_server_bucket_forget(struct kv_server *s, uint32_t bucket)
+{
+	struct kv_entry *e = kv_entry_at(&s->buckets.entries, bucket);
+	uint32_t block = (uint32_t)e->age, next;
+	uint64_t blocks = e->bytes;
+
+	for (; e->bytes; e->bytes--, block = next) {
+		next = kv_lru_newer(&s->written, block);
+		kv_lru_remove(&s->written, kv_lru_id(&s->written, block).low);
+	}
+	return blocks;
+}
+
+uint64_t kv_server_bucket_meta(struct kv_server *s, uint64_t number)
+{
+	uint32_t n = kv_entries_find(&s->buckets.entries, kv_block_id(number)), block;
+	struct kv_bucket *b = &s->writing.bucket;
+
+	INVARIANT(n != KV_NONE, "a start-up reads only buckets that it knows");
+	block = (uint32_t)kv_entry_at(&s->buckets.entries, n)->age;
+	for (uint32_t i = 0; i < b->count; i++, block = kv_lru_newer(&s->written, block))
+		b->keys[i] = kv_lru_id(&s->written, block).low;
+	return kv_bucket_meta(b);
+}
+
+/* The bucket of that number goes, and all its blocks. */
 static void bucket_lose(struct kv_run *r, uint32_t number)
 {
 	struct kv_server *s = r->server;
 	const struct kv_operation gone = {.kind = KV_OPERATION_DELETE, .bytes = s->block_bytes};
-	const struct kv_entry *e = kv_entry_at(&s->buckets.entries, number);
-	uint32_t block = (uint32_t)e->age, next;
 
-	for (uint64_t i = 0; i < e->bytes; i++, block = next) {
-		next = kv_lru_newer(&s->written, block);
-		kv_lru_remove(&s->written, kv_lru_id(&s->written, block).low);
+	for (uint64_t n = kv_server_bucket_forget(s, number); n; n--)
 		kv_measure_at_once(r, &gone);
-	}
 	kv_lru_take(&s->buckets, &s->writing.lost);
 }
 

@@ -125,16 +125,16 @@ void kv_server_index(struct kv_run *r)
 	uint64_t every_ns = s->slots ? s->slots->index_ns : 0;
 	struct kv_task task = {.slot = KV_NONE, .quiet = true};
 
-	if (!every_ns || r->now_ns < s->index_due_ns || !kv_loads_room(&r->loads))
+	if (!every_ns || s->closed || r->now_ns < s->index_due_ns || !kv_loads_room(&r->loads))
 		return;
 	s->index_due_ns = s->index_due_ns ? s->index_due_ns + every_ns : r->start_ns + every_ns;
 	if (!s->changed)
 		return;
 	s->changed = false;
 	task.at = kv_index_at(s->slots, s->index_copy);
-	task.what =
-		(struct kv_operation){.kind = KV_OPERATION_WRITE,
-				      .bytes = kv_index_bytes(s->slots, s->written.entries.live),
-				      .id = kv_id_make(KV_KEY_NAMED, 0, 0, s->index_copy++)};
+	s->index_bytes = kv_index_bytes(s->slots, s->written.entries.live);
+	task.what = (struct kv_operation){.kind = KV_OPERATION_WRITE,
+					  .bytes = s->index_bytes,
+					  .id = kv_id_make(KV_KEY_NAMED, 0, 0, s->index_copy++)};
 	kv_shard_give(r, &task);
 }

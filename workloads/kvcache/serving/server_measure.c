@@ -127,6 +127,9 @@ void kv_server_own(const struct kv_run *r, struct tally *t)
 	if (s->prompts.recorded || s->options->arrive != KV_ARRIVE_CLOSED)
 		row[KV_USERS] = 0;
 	row[KV_WAITING_MOST] = s->waited_most;
+	row[KV_START_UP_NS] = s->starting.ns;
+	row[KV_START_UP_BLOCKS] = s->starting.blocks;
+	row[KV_START_UP_LOST] = s->starting.lost;
 	tier[KV_TIER_ENTRIES] += s->written.entries.live;
 	tier[KV_TIER_USED_BYTES] += s->written.entries.live * s->block_bytes;
 	pays = kv_fetches_pay(&s->fetches, s->options->prefill);

@@ -61,6 +61,8 @@ static int open_blocks(struct kv_server *s, const struct kv_run *r)
 		rc = kv_lru_init(&s->written, open_room(s, r->setup.rules[0].capacity));
 	if (rc == 0)
 		rc = kv_lru_init(&s->queued, UINT64_MAX);
+	if (rc == 0)
+		rc = kv_lru_init(&s->starting.found, UINT64_MAX);
 	s->pending_room = (uint32_t)s->options->pending;
 	s->pending = calloc(s->pending_room + 1, sizeof(*s->pending));
 	return rc == 0 && s->pending ? 0 : -ENOMEM;
@@ -143,6 +145,7 @@ void kv_server_close(struct kv_run *r)
 	kv_lru_free(&s->memory);
 	kv_lru_free(&s->written);
 	kv_lru_free(&s->queued);
+	kv_lru_free(&s->starting.found);
 	kv_server_buckets_close(s);
 	free(s->pending);
 	free(s->timed.items);

@@ -80,6 +80,11 @@ const struct option kv_server_options_table[] = {
 	OPT_U64("context_max", struct kv_server_options, context_max, .def = 1 << 17, .min = 1,
 		.max = 1 << 24, .help = "a conversation ends before its prompt has more tokens"),
 	OPT_TIME(
+		"restart", struct kv_server_options, restart_ns, .max = 13 * NS_PER_D,
+		.help = "at this time of the phase each server ends what is under way, loses its memory, and "
+			"starts anew: it reads what the layout's program reads then, while requests wait; 0: "
+			"never"),
+	OPT_TIME(
 		"good", struct kv_server_options, good_ns, .max = 13 * NS_PER_D,
 		.help = "goodput counts requests whose first token comes within this time; 0: all"),
 	OPT_END};

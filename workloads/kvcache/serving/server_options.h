@@ -28,7 +28,8 @@ struct kv_server_options {
 	uint64_t decode_ranks; /* the last ranks; 0: every rank prefills and decodes */
 	uint64_t hand_over_ns; /* a decoding rank waits so long for blocks */
 	uint64_t context_max;
-	uint64_t good_ns; /* the time to the first token that counts as good; 0: none */
+	uint64_t restart_ns; /* the server is started anew then; 0: never */
+	uint64_t good_ns;    /* the time to the first token that counts as good; 0: none */
 };
 extern const struct option kv_server_options_table[];
 
