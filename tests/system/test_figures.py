@@ -354,7 +354,10 @@ def test_checkpoints_are_no_warmup():
         share = round(100 * phase["accounts"]["checkpoint"] / took)
         check(r.rc == 0 and share > 60, f"{r} {phase['accounts']}")
         said = re.search(r"busy [\d.]+ % of the time without\s+checkpoints,\s+which\s+took\s+(\d+) % of\s+the\s+phase", r.out)
-        check(said and abs(int(said.group(1)) - share) <= 1 and "warm-up" not in r.out, f"{r}")
+        check(said and abs(int(said.group(1)) - share) <= 1, f"{r}")
+        # One step of 60 is; on a busy machine it may take as long as a few. A checkpoint would be a tenth of the phase, all are most of it.
+        warm = [int(share) for share in re.findall(r"([\d.]+) % of it is warm-up", " ".join(r.out.split()))]
+        check("warm-up" not in r.out.replace("of it is warm-up", "") and all(w <= 10 for w in warm), f"{r}")
         check(all(d["doubt"] != "warmup" for d in phase.get("doubts", [])), f"{phase.get('doubts')}")
 
 
