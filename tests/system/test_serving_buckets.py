@@ -129,9 +129,11 @@ def bucket_job(folder, **more):
 def test_buckets_busy():
     """Prompts that come while buckets are written and go: what is fetched is there."""
     with Folder() as folder:
-        job = bucket_job(folder, users=4, served=4, threads=8, duration="4 s", verify="full",
+        job = bucket_job(folder, users=4, served=4, threads=8, duration="200 s", verify="full",
                          tiers=[{"kind": "store", "capacity": "40 MiB"}])
-        job["phases"][0]["kvcache"]["templates"][0].update(
+        of = job["phases"][0]["kvcache"]
+        of["requests"] = 600  # as many as fill a few buckets more than there is room for
+        of["templates"][0].update(
             context_min=1, context_max=64, think_min="1 us", think_max="60 ms")
         write_job(folder, job)
         r = alone("run", "job.json", "--results", "results.h5", cwd=folder)
