@@ -45,6 +45,10 @@ void kv_object_key(const char *prefix, struct kv_id id, char key[OBJECT_KEY_BYTE
 	kv_key_text(at, id);
 }
 
+/* Layouts put a folder, a model and at most 128 bytes of their own together without looking at the room. */
+_Static_assert(KV_FOLDER_BYTES + KV_LAYOUT_MODEL_BYTES + 128 <= OBJECT_KEY_BYTES,
+	       "the name of a block has room");
+
 void kv_block_key(const struct kv_work *work, uint32_t tier, struct kv_id id,
 		  char key[OBJECT_KEY_BYTES])
 {

@@ -18,7 +18,10 @@
 #include "workloads/kvcache/serving/bucket.h"
 #include "workloads/kvcache/tiers/entries.h"
 
-enum { KV_ENDING_BYTES = 24 };
+enum {
+	KV_ENDING_BYTES = 24,
+	KV_LAYOUT_MODEL_BYTES = 128 /* of a model's name in that of a block */
+};
 enum kv_layout_kind {
 	KV_LAYOUT_HAUL,
 	KV_LAYOUT_LMCACHE_FS,
