@@ -157,14 +157,15 @@ def test_ranks():
 
 
 def test_nothing_found():
-    """All lookups of a prompt may be answered, and its blocks computed in no time, while there was no room for its next lookup."""
+    """All lookups of a prompt may be answered, and its blocks computed in no time, while there was no room for its next lookup. All
+    blocks may wait to be written: a busy machine comes to that when the last prompt is served."""
     prompts = [(SIZES["mooncake"] * 24, [24 * k + i for i in range(24)]) for k in range(100)]
     for threads, depth in some([(1, 1), (2, 1), (1, 8), (2, 4)], 2):
         with Folder() as folder:
             write_trace(f"{folder}/t.jsonl", "mooncake", prompts, 2)
             job = job_of(folder, f"{folder}/t.jsonl")
             job["stores"]["c"] = {"uri": "sim://c", "latency": "1 ms"}
-            job["phases"][0]["kvcache"].update({"threads": threads, "depth": depth})
+            job["phases"][0]["kvcache"].update({"threads": threads, "depth": depth, "serving": {"pending": 24 * len(prompts)}})
             write_job(folder, job)
             r = mpi(2, "run", "job.json", cwd=folder)
             check(r.rc == 0, f"{threads} threads, {depth} deep: {r}")
