@@ -10,7 +10,8 @@ fio     entries of 16 to 64 MiB written to direct://, and entries of 64 MiB read
         many files of these sizes in the same pieces, with the same depth and one fsync per file.
 blocks  blocks of 64 KiB and 2 MiB of the profile serving (layout lmcache_fs), put and got on direct:// by one thread (engine psync), beside fio,
         which opens, writes or reads, and closes as many files of these sizes one after the other. haul asks for each block before,
-        and renames what it has written; so a loop of stat, and of rename, is added to fio's time. Rates are those of the calls from
+        and renames what it has written; so loops of these are added to fio's time, of names that are not there and of rename to
+        puts, and of stat to gets. Rates are those of the calls from
         the first to the last.
 
 HAUL is the program. FOLDER is on the file system to measure and needs 5 GiB (blocks: 4 GiB a round; they are removed at the end, since
@@ -33,6 +34,7 @@ USERS, THINK = 100000, (8, 16)
 CHUNK, DEPTH = 4 * MIB, 4
 TOKEN = 131072  # bytes of a token of llama3.1-8b
 TOKENS = 512
+NAME = "model@0x01000100@0@0123456789abcdef"  # as long as a block's, since longer names make a folder dearer
 WRITES, STORED, READS = 64, 16, 192
 
 
@@ -160,7 +162,7 @@ def haul_blocks(o, layers, count, requests, times=1, rates=False):
 
 def fio_files(o, folder, size, count, what):
     """Seconds, and processor seconds, of a file."""
-    args = [*o.run, "fio", "--name=x", f"--directory={folder}", f"--bs={size}", f"--filesize={size}", f"--nrfiles={count}",
+    args = [*o.run, "fio", f"--name={NAME}", f"--directory={folder}", f"--bs={size}", f"--filesize={size}", f"--nrfiles={count}",
             "--openfiles=1", "--file_service_type=sequential", "--invalidate=0", "--fallocate=none", "--thread", "--output-format=json",
             f"--rw={what}", "--direct=1"]
     if what == "write":
@@ -179,6 +181,11 @@ def loop(folder, call):
     return (time.monotonic() - began) / len(paths), (time.process_time() - used) / len(paths)
 
 
+def asked(path):
+    """Of a name that is not there: what asks has the folder searched."""
+    os.access(path + ".data", os.F_OK)
+
+
 def moved(path):
     os.rename(path, path + ".tmp")
 
@@ -191,12 +198,12 @@ def blocks(o):
             put, get = haul_blocks(o, layers, count, 1 + gets, rates=True)
             folder = tempfile.mkdtemp(prefix="fio", dir=o.folder)
             written, stat = fio_files(o, folder, size, count, "write"), loop(folder, os.stat)
-            read, renamed = fio_files(o, folder, size, count, "read"), loop(folder, moved)
+            read, absent, renamed = fio_files(o, folder, size, count, "read"), loop(folder, asked), loop(folder, moved)
             # what does not depend on the number of blocks, such as waiting, cancels out
             all_s, once_s = [(haul_blocks(o, layers, count, n) - haul_blocks(o, layers, few, n)) / (count - few) for n in (1 + gets, 2)]
             get_s = (all_s - once_s) / (gets - 1)
             put_s = once_s - get_s
-            fio_put, fio_get = [[sum(parts) for parts in zip(*calls)] for calls in ((written, stat, renamed), (read, stat))]
+            fio_put, fio_get = [[sum(parts) for parts in zip(*calls)] for calls in ((written, absent, renamed), (read, stat))]
             rows.append((put, 1 / fio_put[0], put * fio_put[0], put_s * 1e6, fio_put[1] * 1e6, put_s / max(fio_put[1], 1e-7),
                          get, 1 / read[0], get * read[0], get_s * 1e6, fio_get[1] * 1e6, get_s / max(fio_get[1], 1e-7)))
         v = [statistics.median(column) for column in zip(*rows)]

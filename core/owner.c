@@ -336,6 +336,24 @@ int owner_take(struct owner *o, const char *path, struct err *err)
 	return rc == -EAGAIN ? err_set(err, -EBUSY, "%s: is locked by %s", path, o->who) : rc;
 }
 
+struct owner_file owner_file(const struct owner *o)
+{
+	struct stat st;
+
+	if (!o->fd_and_one || fstat(o->fd_and_one - 1, &st) < 0)
+		return (struct owner_file){0};
+	return (struct owner_file){.device = st.st_dev, .number = st.st_ino};
+}
+
+void owner_remove(const char *path, struct owner_file file)
+{
+	struct stat st;
+
+	if (file.number && lstat(path, &st) == 0 && st.st_ino == file.number &&
+	    st.st_dev == file.device)
+		unlink(path);
+}
+
 void owner_drop(struct owner *o)
 {
 	if (o->lease)
@@ -345,8 +363,7 @@ void owner_drop(struct owner *o)
 		return;
 	}
 	/* What another has put there in its place stays. */
-	if (owner_stands(o->fd_and_one - 1, o->path))
-		unlink(o->path);
+	owner_remove(o->path, owner_file(o));
 	close(o->fd_and_one - 1);
 	if (o->left)
 		o->left(o->path);

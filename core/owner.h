@@ -56,6 +56,15 @@ int owner_take(struct owner *o, const char *path, struct err *err);
 /* Gives the place back, and removes the file. Does nothing where it is not owned. */
 void owner_drop(struct owner *o);
 
+/* The file of a place that is owned, by which other processes of the machine know it. Zeroed: none. */
+struct owner_file {
+	uint64_t device, number;
+};
+
+struct owner_file owner_file(const struct owner *o);
+/* Removes the file at path if it is that one: for who ends the work of an owner that does not come to it. */
+void owner_remove(const char *path, struct owner_file file);
+
 static inline bool owner_has(const struct owner *o)
 {
 	return o->fd_and_one || o->lease;

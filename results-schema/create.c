@@ -72,6 +72,9 @@ static int share_place(struct results *r, const struct results_head *head)
 	uint64_t at = (uint64_t)r->at_path;
 	int rc = group_broadcast(r->group, &at, sizeof(at));
 
+	r->lock = owner_file(&r->owner);
+	if (rc == 0)
+		rc = group_broadcast(r->group, &r->lock, sizeof(r->lock));
 	if (r->writer.first && head->kept)
 		kept = *head->kept;
 	if (rc == 0)
@@ -185,15 +188,23 @@ static void remove_left_part(void *results, const char *part)
 	unlink(part);
 }
 
+/* The caller frees it. NULL: no memory. */
+static char *lock_path(const struct results *r)
+{
+	char *path;
+
+	return asprintf(&path, "%s.owner", r->path) < 0 ? NULL : path;
+}
+
 /* Takes the results file for this run. Where the file system has no locks, it goes on without
  * one. */
 static int own_file(struct results *r, struct err *err)
 {
 	struct err why = {0};
-	char *lock;
+	char *lock = lock_path(r);
 	int rc;
 
-	if (asprintf(&lock, "%s.owner", r->path) < 0)
+	if (!lock)
 		return err_set(err, -ENOMEM, "no memory for the results");
 	rc = owner_take(&r->owner, lock, &why);
 	if (rc == -EBUSY)
@@ -267,6 +278,15 @@ void results_remove_older(struct results *r)
 	if (r->older_key[0])
 		side_files_remove(r->path, r->older_key);
 	r->older_key[0] = '\0';
+}
+
+void results_give_back(const struct results *r)
+{
+	char *lock = lock_path(r);
+
+	if (lock)
+		owner_remove(lock, r->lock);
+	free(lock);
 }
 
 bool results_owned(const struct results *r)

@@ -19,6 +19,7 @@ struct results {
 	/* Rank 0: no other run writes this results file. Not had where the file system has no
 	 * locks. */
 	struct owner owner;
+	struct owner_file lock; /* that of rank 0, on all ranks */
 	/* Rank 0: what was published before the phase that runs; NULL members: no such phase is
 	 * published. */
 	struct staging_base base, side_base;

@@ -4,7 +4,8 @@
  *
  *	HAUL_FAULT        CALL:N:WHAT[+], with CALL a name that a function below hands to fault_begin, or "step": any that
  *	                  changes a file or a folder. WHAT is an errno (EIO), "hang", "short" (half of the bytes), "kill"
- *	                  (SIGKILL before the call, or when half of the bytes are written), or a number of microseconds.
+ *	                  (SIGKILL before the call, or when half of the bytes are written), or a number of microseconds,
+ *	                  which a processor spends if "c" stands behind it.
  *	                  "+": also each later call
  *	HAUL_FAULT_PATH   a part of the path of the files; only their calls count
  *	HAUL_FAULT_RANK   only on this rank (compared with PMI_RANK); unset: on all ranks
@@ -27,6 +28,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FAULT_NONE, FAULT_ERROR, FAULT_SHORT, FAULT_KILL };
@@ -43,7 +45,7 @@ static struct {
 	char call[16], what[16], path[1024], when[1024], hits[1024], log[1024];
 	const char *rank;
 	long n, error, delay_us;
-	bool set, hang, half, kills, later;
+	bool set, hang, half, kills, later, computes;
 	_Atomic long seen, steps;
 	_Atomic bool hung, hit;
 	_Atomic pid_t hung_in;
@@ -75,6 +77,7 @@ static void fault_parse(const char *text)
 		if (strcmp(errnos[i].name, fault.what) == 0)
 			fault.error = errnos[i].number;
 	fault.delay_us = atol(fault.what);
+	fault.computes = strchr(fault.what, 'c') != NULL;
 	if (!fault.hang && !fault.half && !fault.kills && !fault.error && !fault.delay_us)
 		abort();
 	fault.set = true;
@@ -145,6 +148,18 @@ static _Noreturn void hang(void)
 		sleep(1000);
 }
 
+static void compute(long us)
+{
+	struct timespec now;
+	long from_us = -1, now_us;
+
+	do {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+		now_us = now.tv_sec * 1000000 + now.tv_nsec / 1000;
+		from_us = from_us < 0 ? now_us : from_us;
+	} while (now_us - from_us < us);
+}
+
 /* What becomes of a call of the kind that the fault is of, on such a file. */
 static int fault_of_kind(const struct call *c, int step)
 {
@@ -159,7 +174,9 @@ static int fault_of_kind(const struct call *c, int step)
 	say_hit(c);
 	if (fault.hang)
 		hang();
-	if (fault.delay_us)
+	if (fault.delay_us && fault.computes)
+		compute(fault.delay_us);
+	else if (fault.delay_us)
 		usleep((useconds_t)fault.delay_us);
 	return fault.error   ? FAULT_ERROR
 	       : fault.half  ? FAULT_SHORT

@@ -196,6 +196,14 @@ int start_line(struct phase_context *ctx, bool first, uint64_t *start_ns)
 	return 0;
 }
 
+void workload_uncount(struct phase_context *ctx, struct cpu_time from)
+{
+	struct cpu_time now = cpu_time_process();
+
+	ctx->uncounted.user_ns += now.user_ns - from.user_ns;
+	ctx->uncounted.system_ns += now.system_ns - from.system_ns;
+}
+
 struct cpu_time cpu_time_process(void)
 {
 	struct rusage used;

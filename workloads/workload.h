@@ -171,7 +171,7 @@ struct phase_context {
 	/* Takes the time of null passes before that. NULL: nobody asks. */
 	uint64_t *null_ns;
 	/* Processor time of a warm-up within the measurements of outside, in which nothing else
-	 * counts: it is taken off. Filled by run. */
+	 * counts, and of removing what the phase has made: it is taken off. Filled by run. */
 	struct cpu_time uncounted;
 	/* See workload_part. NULL: nobody publishes parts. */
 	struct tally *(*part)(struct phase_context *ctx, const char *kind, const char *name,
@@ -363,6 +363,9 @@ struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], ui
 /* The work of the phase begins: measure_from, and the timeline. Returns the time. Called once by
  * run, on all ranks of the phase, when nothing has failed. */
 uint64_t workload_begin(const struct phase_context *ctx);
+
+/* What the process has used since then is not of the phase (uncounted). */
+void workload_uncount(struct phase_context *ctx, struct cpu_time from);
 
 /* All ranks begin a piece of work at the same time: sets a time of ctx->clock at which the threads
  * of all ranks begin (clock_sleep_until). The ranks of a node agree on a time that is far enough

@@ -94,4 +94,5 @@ void run_last_words(void *argument, enum stop_reason reason, const char *sentenc
 		log_say(&run->log, LOG_ERROR, "%s", err.text);
 	else if (results_stand(run->results) && run->results_path)
 		log_say(&run->log, LOG_ERROR, "more: haul report %s", run->results_path);
+	results_give_back(run->results);
 }

@@ -59,8 +59,12 @@ def ends(folder, process, status="interrupted"):
     check(r.rc in INTERRUPTED, f"{r}")
     found = report(folder + "/results.h5")
     check(found["status"] == status, f"{found['status']}: {r}")
-    check(not [n for n in os.listdir(folder) if ".part" in n or ".base" in n], f"{os.listdir(folder)}")
+    nothing_left(folder)
     return r, found
+
+
+def nothing_left(folder):
+    check(not [n for n in os.listdir(folder) if ".part" in n or ".base" in n or n.endswith(".owner")], f"{os.listdir(folder)}")
 
 
 def make_fifo(path):
@@ -153,6 +157,22 @@ def test_limit_of_time():
             check(r.rc in (4, 9) and "limit of time" in r.err, f"{r}")
             found = report(folder + "/results.h5")
             check(found["status"] == "interrupted" and [p["name"] for p in found["phases"]] == [phase], f"{r}")
+            nothing_left(folder)
+
+
+def test_second_signal():
+    """With a second signal, nobody waits for the grace."""
+    with Folder() as folder:
+        write_job(folder, {"name": "ends", "stores": {"d": {"uri": f"file://{folder}/data", "engine": "psync"}},
+                           "phases": [{"io": {**IO, "name": "w", "operation": "write"}}, {"io": {**IO, "name": "r", "operation": "read"}}]})
+        check(mpi(2, "run", "job.json", "--only", "w", cwd=folder).rc == 0, "the write failed")
+        make_fifo(random.choice(glob.glob(f"{folder}/data/io/*")))
+        process = start(2, "run", "job.json", "--only", "r", "--grace", "300 s", "--force", cwd=folder)
+        until(lambda: any(stuck_in_open(pid) for pid in ranks_of(process).values()), process)
+        process.send_signal(signal.SIGINT)
+        time.sleep(1.5)  # signals that are closer are one
+        r, _ = ends(folder, process)
+        check("a signal, twice; " in r.err, f"{r}")
 
 
 def test_traces():
@@ -263,6 +283,7 @@ def test_lost_launcher():
             while ranks_in(folder):
                 check(time.monotonic() - began < 60, f"{ranks_in(folder)} go on: {r}")
                 time.sleep(0.02)
+            nothing_left(folder)
             found = report(folder + "/results.h5")
             both_phases(found, r)
             error = found["phases"][1]["error"]

@@ -9,6 +9,7 @@ import sys
 import time
 
 from haultest import FULL, Folder, alone, check, finish, main, matrix, mpi, report, start, write_job
+from test_figures import trace
 
 CLOCK = sys.argv.pop(2)
 CALL_FAULTS = sys.argv.pop(1)
@@ -147,6 +148,24 @@ def test_live_says_done_when_it_is():
                 names = [p["name"] for p in report(folder + "/results.h5")["phases"]]
                 check(len(names) >= phases, f"{phases} phases are done, and the file has {names}")
         check(process.wait() == 0 and phases == 2, f"{phases} phases")
+
+
+def test_processor_time_of_removing():
+    """What a phase has made is removed after its time, and the processor time of that is not the phase's, either."""
+    with Folder() as folder:
+        kept = {"profile": "serving", "model": "tiny-1b", "users": 1, "served": 1, "requests": 2, "threads": 1, "duration": "100 s",
+                "templates": [{"name": "one", "context_min": 1280, "context_max": 1280, "generate_min": 1, "generate_max": 1,
+                               "think_min": 0.3, "think_max": 0.3}], "serving": {"block_tokens": 64}}
+        write_job(folder, {"name": "removed", "stores": {"d": {"uri": f"file://{folder}/data", "fsync": "none"}},
+                           "phases": [{"kvcache": kept}, {"replay": {"trace": trace(folder), "speed": 0}}]})
+        r = mpi(1, "run", "job.json", cwd=folder, env={"LD_PRELOAD": CALL_FAULTS, "HAUL_FAULT": "unlink:1:100000c+",
+                                                       "HAUL_FAULT_PATH": f"{folder}/data/", "HAUL_FAULT_HITS": f"{folder}/hits"})
+        check(r.rc == 0 and os.path.exists(f"{folder}/hits"), f"{r}")
+        for phase in report(f"{folder}/results.h5")["phases"]:
+            of = phase["measures"]
+            used = (of["cpu_user_ns"] + of["cpu_system_ns"]) / 1e9
+            # Twenty blocks, and as many entries, are removed: 0.1 s of processor each.
+            check(used < 1, f"{phase['name']}: {used} s")
 
 
 main()

@@ -349,13 +349,16 @@ static void phase_say(struct kv_run *r)
 static int phase_serve(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 {
 	int rc = phase_prepare(r, err), cleaned;
+	struct cpu_time from;
 
 	if (rc == 0)
 		rc = phase_work_all(r, stopped, err);
 	phase_land(r, NULL);
 	if (rc == 0)
 		phase_say(r);
+	from = cpu_time_process();
 	cleaned = phase_clean_up(r);
+	workload_uncount(r->ctx, from);
 	return rc < 0 ? rc : cleaned;
 }
 

@@ -408,6 +408,7 @@ static void replay_close(void *run)
 static int replay_work(void *run, enum stop_reason *stopped, struct err *err)
 {
 	struct replay_phase *p = run;
+	struct cpu_time from;
 	int rc, cleaned;
 
 	if (p->options->trace_out[0])
@@ -425,7 +426,9 @@ static int replay_work(void *run, enum stop_reason *stopped, struct err *err)
 		workload_say(p->ctx, "%s", p->rows.skipped);
 	if (p->begun && !p->work.timed)
 		workload_say(p->ctx, "rows did not wait for their times");
+	from = cpu_time_process();
 	cleaned = replay_clean_up(p);
+	workload_uncount(p->ctx, from);
 	return rc < 0 ? rc : cleaned;
 }
 
