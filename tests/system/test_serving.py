@@ -228,10 +228,11 @@ def test_slots_busy():
     fetched has been written, and is not written over meanwhile."""
     for layout, (_, front, *_) in some(list(SLOTS.items()), 2):
         with Folder() as folder:
-            job = slots_job(folder, layout, users=4, served=4, threads=8, duration="2 s", verify="full",
+            job = slots_job(folder, layout, users=4, served=4, threads=8, duration="200 s", verify="full",
                             tiers=[{"kind": "store", "capacity": front + (24 << 20)}])
-            job["phases"][0]["kvcache"]["templates"][0].update(
-                context_min=1, context_max=64, think_min="1 us", think_max="60 ms")
+            of = job["phases"][0]["kvcache"]
+            of["requests"] = 300  # as many as write more blocks than there is room for
+            of["templates"][0].update(context_min=1, context_max=64, think_min="1 us", think_max="60 ms")
             write_job(folder, job)
             r = alone("run", "job.json", "--results", "results.h5", cwd=folder)
             check(r.rc == 0, f"{layout}: {r}")
