@@ -10,9 +10,8 @@ fio     entries of 16 to 64 MiB written to direct://, and entries of 64 MiB read
         many files of these sizes in the same pieces, with the same depth and one fsync per file.
 blocks  blocks of 64 KiB and 2 MiB of the profile serving (layout lmcache_fs), put and got on direct:// by one thread (engine psync), beside fio,
         which opens, writes or reads, and closes as many files of these sizes one after the other. haul asks for each block before,
-        and renames what it has written; so loops of these are added to fio's time, of names that are not there and of rename to
-        puts, and of stat to gets. Rates are those of the calls from
-        the first to the last.
+        and renames what it has written; so fio's put has a loop that asks for names that are not there, and one of rename, and
+        its get has one of stat. Rates are those of the calls from the first to the last.
 
 HAUL is the program. FOLDER is on the file system to measure and needs 5 GiB (blocks: 4 GiB a round; they are removed at the end, since
 ext4 searches long for inodes where many files were deleted in the last minutes). Both sides run in turn; a ratio is the median over the

@@ -147,13 +147,27 @@ static int owner_lock(int fd)
 	return rc == 0 || rc == -EAGAIN ? rc : -ENOLCK;
 }
 
+static struct owner_file file_opened(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return (struct owner_file){0};
+	return (struct owner_file){.device = st.st_dev, .number = st.st_ino};
+}
+
+static bool file_stands(struct owner_file file, const char *path)
+{
+	struct stat st;
+
+	return file.number && lstat(path, &st) == 0 && st.st_ino == file.number &&
+	       st.st_dev == file.device;
+}
+
 /* Whether the file at path is still the one that was opened. */
 static bool owner_stands(int fd, const char *path)
 {
-	struct stat mine, there;
-
-	return fstat(fd, &mine) == 0 && lstat(path, &there) == 0 && mine.st_ino == there.st_ino &&
-	       mine.st_dev == there.st_dev;
+	return file_stands(file_opened(fd), path);
 }
 
 /* The new text comes before what is cut off: a lock that says nothing would be taken for a file that haul did not make. */
@@ -338,19 +352,12 @@ int owner_take(struct owner *o, const char *path, struct err *err)
 
 struct owner_file owner_file(const struct owner *o)
 {
-	struct stat st;
-
-	if (!o->fd_and_one || fstat(o->fd_and_one - 1, &st) < 0)
-		return (struct owner_file){0};
-	return (struct owner_file){.device = st.st_dev, .number = st.st_ino};
+	return o->fd_and_one ? file_opened(o->fd_and_one - 1) : (struct owner_file){0};
 }
 
 void owner_remove(const char *path, struct owner_file file)
 {
-	struct stat st;
-
-	if (file.number && lstat(path, &st) == 0 && st.st_ino == file.number &&
-	    st.st_dev == file.device)
+	if (file_stands(file, path))
 		unlink(path);
 }
 

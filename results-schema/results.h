@@ -160,8 +160,8 @@ void results_set_watch(struct results *r, const struct results_watch *watch);
  * left (core/group/lone.h). Another rank than 0 takes over the files of rank 0; a negative errno
  * with a sentence where they are not there. */
 int results_set_alone(struct results *r, struct group *lone, struct err *err);
-/* There, once the results are written as far as they will be: the place is given back, also if rank 0 has it
- * and is stopped or killed. */
+/* In such a copy, when it writes nothing more: removes the lock of the results file, also where rank 0, which
+ * has it, is stopped or was killed. */
 void results_give_back(const struct results *r);
 /* The number of the first phase that is not in the file yet, as far as this rank knows. */
 uint64_t results_next(const struct results *r);
