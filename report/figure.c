@@ -55,7 +55,7 @@ const struct shown_figure shown_figures[] = {
 	 "bytes and operations, as above, that ended in an interval, over its length; the last interval is as long as the phase was in it",
 	 "what is measured", "all together"},
 	{"CPU s/GB", "CPU s/GB", "figures.cpu_s_per_GB", "", "",
-	 "processor time of haul for 10^9 bytes read or written", "what is measured", "all together"},
+	 "processor time of haul for 10^9 bytes read or written, without removing what a phase has made", "what is measured", "all together"},
 	{"client", "cores busy …", "client.nodes", "", "",
 	 "what a whole node did, haul and others", WHOLE, "each node; the text has the busiest"},
 	{0}};
