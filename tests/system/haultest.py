@@ -6,6 +6,7 @@ cmake/HaulTest.cmake makes of the script, unless the line above it has one of th
 import contextlib
 import ctypes
 import glob
+import functools
 import json
 import mmap
 import os
@@ -351,6 +352,23 @@ timing = long = matrix = mark
 def some(cases, every):
     """The first case of a matrix and each n-th after it, where n is every; under FULL all cases."""
     return cases if FULL else cases[::every]
+
+
+def pauses(*lengths):
+    """Of a test in which something is written behind what else happens, and must be there after a while: its last argument is
+    that time, and it passes with one of these. How long it must be depends on what else the machine and its disk do, which
+    is never known; what else is wrong fails with all of them."""
+    def patient(test):
+        @functools.wraps(test)
+        def patient_test(*arguments):
+            for length in lengths[:-1]:
+                try:
+                    return test(*arguments, length)
+                except Exception as e:  # whatever it is, a longer pause shows whether it was that
+                    print(f"with {length}: {type(e).__name__} {str(e)[:500]}", flush=True)
+            return test(*arguments, lengths[-1])
+        return patient_test
+    return patient
 
 
 def processors_s():

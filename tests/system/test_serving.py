@@ -49,7 +49,7 @@ def traced(folder, ranks, job, *more):
 
 
 def job_of(folder, layout, model, tokens, block_tokens=256, **more):
-    kvcache = {"profile": "serving", "model": model, "users": 1, "duration": "60 s", "requests": 2, "threads": 2,
+    kvcache = {"profile": "serving", "model": model, "users": 1, "duration": "200 s", "requests": 2, "threads": 2,
                "conversation": {"enabled": False},
                "prefix": {"probability": 1, "prompts": 1, "tokens_min": tokens, "tokens_max": tokens},
                "templates": [{"name": "one", "context_min": 1, "context_max": 1, "generate_min": 1, "generate_max": 1,
@@ -67,16 +67,16 @@ def sizes_of(layout):
 
 
 @matrix
-def test_layouts():
+@pauses("6 s", "40 s")
+def test_layouts(think):
     """A prompt's blocks: their names, number and sizes, and the calls on each, of two models and each layout of files. All of a first
-    request is written before the second begins, also by a busy machine."""
+    request is written before the second begins."""
     for i, (model, token_bytes) in enumerate(TOKEN_BYTES.items()):
         for layout, name in list(NAMES.items()) if FULL else list(NAMES.items())[i::2]:
             tokens, block_tokens = sizes_of(layout)
             with Folder() as folder:
                 job = job_of(folder, layout, model, tokens, block_tokens=block_tokens)
-                if FULL:
-                    job["phases"][0]["kvcache"]["templates"][0].update(think_min="20 s", think_max="20 s")
+                job["phases"][0]["kvcache"]["templates"][0].update(think_min=think, think_max=think)
                 seen = traced(folder, 1, job)[0]
                 block = re.compile(r".*/data/kvcache/" + name.format(model=re.escape(model)) + "$")
                 part = re.compile(block.pattern[:-1] + TEMPORARY[layout] + "$")
@@ -142,14 +142,13 @@ def calls_on(folder, job, name):
     return calls
 
 
-def slots_seen(folder, layout, model, block, slots, tokens, block_tokens):
+def slots_seen(folder, layout, model, block, slots, tokens, block_tokens, think):
     """Runs three requests of a shared prompt, each with four blocks of its own, in a file of so many slots; what was done
     with it: [(call, (offset, bytes) or flags)], the bytes of a slot, and the measures."""
     _, front, header, least, _, _ = SLOTS[layout]
     slot = paged(max(header + block, least))
     job = job_of(folder, layout, model, tokens, block_tokens=block_tokens, requests=3, verify="full",
                  tiers=[{"kind": "store", "capacity": front + slots * slot + 4095}])
-    think = "20 s" if FULL else "4 s"
     job["phases"][0]["kvcache"]["templates"][0].update(
         context_min=4 * block_tokens, context_max=4 * block_tokens, think_min=think, think_max=think)
     job["stores"]["c"]["direct"] = True
@@ -158,7 +157,8 @@ def slots_seen(folder, layout, model, block, slots, tokens, block_tokens):
 
 
 @matrix
-def test_slots():
+@pauses("4 s", "40 s")
+def test_slots(think):
     """Blocks in slots of one file per rank: the file is opened once and has its whole size before the first block; a put and a get are
     the requests of their program, to whole slots and from where the block was put; a lookup is none; no block makes, renames or
     removes anything; and beyond the capacity slots are used again, but not those of blocks that are read."""
@@ -171,7 +171,7 @@ def test_slots():
             block, shared = block_tokens * token_bytes, tokens // block_tokens
             slots = shared + 6
             with Folder() as folder:
-                calls, slot, phase = slots_seen(folder, layout, model, block, slots, tokens, block_tokens)
+                calls, slot, phase = slots_seen(folder, layout, model, block, slots, tokens, block_tokens, think)
                 _, front, header, _, put, get = SLOTS[layout]
                 where = f"{layout} {model}"
                 flags = [rest for call, rest, fd in calls if call == "openat" and fd >= 0]
@@ -223,7 +223,8 @@ def slots_job(folder, layout, **more):
 
 
 @matrix
-def test_slots_busy():
+@pauses("60 ms", "600 ms", "3 s")
+def test_slots_busy(think):
     """Prompts that come while their blocks are still being written, in a file with room for few more than one of them: what is
     fetched has been written, and is not written over meanwhile."""
     for layout, (_, front, *_) in some(list(SLOTS.items()), 2):
@@ -231,8 +232,8 @@ def test_slots_busy():
             job = slots_job(folder, layout, users=4, served=4, threads=8, duration="200 s", verify="full",
                             tiers=[{"kind": "store", "capacity": front + (24 << 20)}])
             of = job["phases"][0]["kvcache"]
-            of["requests"] = 300  # as many as write more blocks than there is room for
-            of["templates"][0].update(context_min=1, context_max=64, think_min="1 us", think_max="60 ms")
+            of["requests"] = 300  # as many as bring more blocks than there is room for
+            of["templates"][0].update(context_min=1, context_max=64, think_min="1 us", think_max=think)
             write_job(folder, job)
             r = alone("run", "job.json", "--results", "results.h5", cwd=folder)
             check(r.rc == 0, f"{layout}: {r}")
@@ -297,15 +298,15 @@ class Noting(Quiet):
 
 @timing
 @matrix
-def test_s3():
+@pauses("6 s", "40 s")
+def test_s3(think):
     """The objects of LMCache's s3 adapter, seen by the server: names with "@" as %40, each looked up by HEAD, put once as a whole, and
     got once as a whole."""
     for model, token_bytes in some(list(TOKEN_BYTES.items()), 2):
         tokens, block_tokens = sizes_of("lmcache_s3")
         with Folder() as folder, Noting() as server:
             job = job_of(folder, "lmcache_s3", model, tokens, block_tokens=block_tokens)
-            if FULL:
-                job["phases"][0]["kvcache"]["templates"][0].update(think_min="20 s", think_max="20 s")
+            job["phases"][0]["kvcache"]["templates"][0].update(think_min=think, think_max=think)
             job["stores"]["c"] = {"uri": "s3://bucket/x", "endpoints": [f"http://127.0.0.1:{server.server_port}"]}
             write_job(folder, job)
             r = alone("run", "job.json", "--results", "results.h5", cwd=folder, env=KEYS)
@@ -325,10 +326,11 @@ def test_s3():
             check(not [path for path in server.objects if "haul" not in path], "objects remain")
 
 
-def test_prefill_and_decode():
+@pauses(4, 30)
+def test_prefill_and_decode(seconds):
     """Prefill on ranks 0 and 1, decode on 2 and 3: each block is written once by the one side, and read by the other."""
     with Folder() as folder:
-        job = job_of(folder, "lmcache_fs", "tiny-1b", 1024, requests=0, duration="4 s", prefix={"enabled": False},
+        job = job_of(folder, "lmcache_fs", "tiny-1b", 1024, requests=0, duration=f"{seconds} s", prefix={"enabled": False},
                      templates=[{"name": "one", "context_min": 1024, "context_max": 1024, "generate_min": 1,
                                  "generate_max": 1}],
                      serving={"layout": "lmcache_fs", "decode_ranks": 2, "arrive": "constant", "rate": 3})
@@ -451,11 +453,13 @@ def test_open_arrivals():
         print(f"{rho}: {found * 1e3:.3f} ms, by Lindley {wanted * 1e3:.3f}; {of['turned_away']} turned away, by it {away}")
 
 
-def test_report():
+@pauses("6 s", "40 s")
+def test_report(think):
     """The report of a server answers its question, has its own tables and none of MLPerf's; what was saved follows from the measures."""
     with Folder() as folder:
         job = job_of(folder, "haul", "tiny-1b", 1024)
         job["phases"][0]["kvcache"]["serving"]["prefill_tokens_per_second"] = 8000
+        job["phases"][0]["kvcache"]["templates"][0].update(think_min=think, think_max=think)
         write_job(folder, job)
         r = subprocess.run([HAUL, "run", "job.json", "--results", "results.h5"], cwd=folder, capture_output=True, text=True,
                            timeout=HANGS_S, env=environment())

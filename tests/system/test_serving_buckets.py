@@ -45,7 +45,8 @@ def check_bucket(files, number, blocks, block, direct=False):
 
 
 @matrix
-def test_buckets():
+@pauses("6 s", "40 s")
+def test_buckets(think):
     """Blocks gather until a bucket is full, which is written under its own name, nothing beside it;
     then comes its .meta. A block is read alone, without its key. What fills no bucket is not
     written."""
@@ -57,9 +58,7 @@ def test_buckets():
         with Folder() as folder:
             job = job_of(folder, "mooncake_bucket", model, tokens, block_tokens=block_tokens,
                          verify="full")
-            if FULL:
-                job["phases"][0]["kvcache"]["templates"][0].update(
-                    think_min="20 s", think_max="20 s")
+            job["phases"][0]["kvcache"]["templates"][0].update(think_min=think, think_max=think)
             files = bucket_calls(folder, job)
             numbers = sorted({number for number, _ in files})
             check(numbers == list(range(numbers[0], numbers[0] + buckets)), f"{model}: {numbers}")
@@ -84,7 +83,8 @@ def test_buckets():
             check(not os.path.exists(f"{folder}/data/kvcache"), f"{model}: files remain")
 
 
-def test_buckets_evicted():
+@pauses("300 ms", "2 s", "10 s")
+def test_buckets_evicted(think):
     """With room for two buckets, the one that was used least recently goes whole, its .meta first,
     before the next is written; the one whose blocks each request reads stays. With direct I/O a
     read takes whole blocks of the file system around a block."""
@@ -94,7 +94,7 @@ def test_buckets_evicted():
                      verify="full", requests=19,
                      tiers=[{"kind": "store", "capacity": 3 * BUCKET_BLOCKS * (KEY + block) - 1}])
         job["phases"][0]["kvcache"]["templates"][0].update(
-            context_min=100, context_max=100, think_min="300 ms", think_max="300 ms")
+            context_min=100, context_max=100, think_min=think, think_max=think)
         job["stores"]["c"]["direct"] = True
         files = bucket_calls(folder, job)
         numbers = sorted({number for number, _ in files})
@@ -126,15 +126,16 @@ def bucket_job(folder, **more):
     return job_of(folder, "mooncake_bucket", "tiny-1b", 512, block_tokens=1, requests=0, **more)
 
 
-def test_buckets_busy():
+@pauses("60 ms", "600 ms", "3 s")
+def test_buckets_busy(think):
     """Prompts that come while buckets are written and go: what is fetched is there."""
     with Folder() as folder:
         job = bucket_job(folder, users=4, served=4, threads=8, duration="200 s", verify="full",
                          tiers=[{"kind": "store", "capacity": "40 MiB"}])
         of = job["phases"][0]["kvcache"]
-        of["requests"] = 600  # as many as fill a few buckets more than there is room for
+        of["requests"] = 300  # as many as fill a few buckets more than there is room for
         of["templates"][0].update(
-            context_min=1, context_max=64, think_min="1 us", think_max="60 ms")
+            context_min=1, context_max=64, think_min="1 us", think_max=think)
         write_job(folder, job)
         r = alone("run", "job.json", "--results", "results.h5", cwd=folder)
         check(r.rc == 0, f"{r}")

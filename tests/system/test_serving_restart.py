@@ -11,7 +11,7 @@ BLOCKS, BLOCK_TOKENS, BUCKET_BLOCKS = 16, 32, 500
 SLOT_HEADER = 4096
 
 
-def restart_job(folder, layout, at_s=6, **more):
+def restart_job(folder, layout, at_s, **more):
     """A request, whose blocks are written; then the server starts anew; then the same prompt. With
     this seed they come 0.48 and 1.48 times the time to think after the beginning."""
     bucket = layout == "mooncake_bucket"
@@ -23,11 +23,11 @@ def restart_job(folder, layout, at_s=6, **more):
     return job
 
 
-def slots_of(folder, slots, **more):
+def slots_of(folder, slots, at_s, **more):
     _, front, header, least, _, _ = SLOTS["lmcache_raw_block"]
     slot = paged(max(header + BLOCK_TOKENS * TOKEN_BYTES["llama3.1-8b"], least))
     tiers = [{"kind": "store", "capacity": front + slots * slot}]
-    return restart_job(folder, "lmcache_raw_block", tiers=tiers, **more), front, slot
+    return restart_job(folder, "lmcache_raw_block", at_s, tiers=tiers, **more), front, slot
 
 
 def seen_of(folder, job):
@@ -53,11 +53,12 @@ def check_found(phase, found):
     check(abs(facts["start_up"] - of["start_up_ns"] / 1e9) < 1e-9, f"{facts}")
 
 
-def test_folder():
+@pauses(6, 40)
+def test_folder(at_s):
     """LMCache's fs and fs_native: the folder is listed, and each file asked for its size."""
     for layout in ("lmcache_fs", "lmcache_fs_native"):
         with Folder() as folder:
-            calls, phase = seen_of(folder, restart_job(folder, layout))
+            calls, phase = seen_of(folder, restart_job(folder, layout, at_s))
             check(calls[0][:2] == ("openat", "") and "O_DIRECTORY" in calls[0][2], f"{calls[:3]}")
             asked = [c[1] for c in calls[1:BLOCKS + 1] if c[0] == "newfstatat"]
             check(len(set(asked)) == BLOCKS, f"{layout}: {calls[:BLOCKS + 2]}")
@@ -65,12 +66,13 @@ def test_folder():
             check_found(phase, BLOCKS)
 
 
-def test_slots():
+@pauses(6, 40)
+def test_slots(at_s):
     """LMCache's raw_block: the header pages of both copies of the index, none of which was written;
     then the header of each slot, whether it has a block or not. Slots are used after that."""
     for direct in (False, True):
         with Folder() as folder:
-            job, front, slot = slots_of(folder, BLOCKS + 11)
+            job, front, slot = slots_of(folder, BLOCKS + 11, at_s)
             job["stores"]["c"]["direct"] = direct
             calls, phase = seen_of(folder, job)
             got = [at for call, name, at in calls if call == "pread64"]
@@ -81,11 +83,12 @@ def test_slots():
             check_found(phase, BLOCKS)
 
 
-def test_buckets():
+@pauses(6, 40)
+def test_buckets(at_s):
     """Mooncake's buckets: a listing; of each bucket its .meta is read, and then its other file
     asked for its size; a listing."""
     with Folder() as folder:
-        calls, phase = seen_of(folder, restart_job(folder, "mooncake_bucket"))
+        calls, phase = seen_of(folder, restart_job(folder, "mooncake_bucket", at_s))
         check_found(phase, BUCKET_BLOCKS)
         order = [(call, name.split(".")[-1]) for call, name, _ in calls]
         listing = [("openat", "rank_0/"), ("getdents64", "rank_0"), ("getdents64", "rank_0")]
@@ -95,17 +98,18 @@ def test_buckets():
         check(calls[5][2][0] == 0 and calls[3][1][:-4] + "bucket" == calls[6][1], f"{calls[:8]}")
 
 
-def test_ranks():
+@pauses(8, 40)
+def test_ranks(seconds):
     """Two ranks that share a folder, and delete blocks that the other one has found: each comes to
     the end of all prompts, starts anew, and asks for the blocks of both."""
     with Folder() as folder:
         job = job_of(folder, "lmcache_fs_native", "tiny-1b", 512, block_tokens=32, requests=0,
-                     users=4, threads=4, duration="8 s", verify="full", on_error="count",
+                     users=4, threads=4, duration=f"{seconds} s", verify="full", on_error="count",
                      tiers=[{"kind": "store", "capacity": "40 MiB"}])
         of = job["phases"][0]["kvcache"]
         of["prefix"], of["conversation"] = {}, {}
         of["templates"][0].update(context_max=512, think_min="1 ms", think_max="60 ms")
-        of["serving"].update(restart="4 s", memory="20 MiB", pending=64)
+        of["serving"].update(restart=f"{seconds / 2} s", memory="20 MiB", pending=64)
         write_job(folder, job)
         r = mpi(2, "run", "job.json", "--results", "results.h5", cwd=folder)
         check(r.rc == 0, f"{r}")
@@ -146,18 +150,19 @@ def overwrite(path, at, data):
         stream.write(data)
 
 
-def test_damaged():
+@pauses(10, 60)
+def test_damaged(at_s):
     """A file that has gone, a header and a .meta with wrong bytes: these blocks are not found, and
     computed and written again; the results doubt the storage."""
     with Folder() as folder:
-        phase = damaged(folder, restart_job(folder, "lmcache_fs", 10),
+        phase = damaged(folder, restart_job(folder, "lmcache_fs", at_s),
                         lambda data: len(glob.glob(f"{data}/*.data")) == BLOCKS,
                         lambda data: os.unlink(sorted(glob.glob(f"{data}/*.data"))[7]))
         hits = phase["measures"]["hits"]
         check(hits < BLOCKS, f"{hits} hits")
         check_lost(phase, BLOCKS - 1, 1, hits, 0)
     with Folder() as folder:
-        job, front, slot = slots_of(folder, BLOCKS, at_s=10)
+        job, front, slot = slots_of(folder, BLOCKS, at_s)
         name = "raw_block.rank_0"
 
         def written(data):
@@ -176,7 +181,7 @@ def test_damaged():
         # The phase is over with the second prompt.
         check(of["entry_writes"] + of["blocks_dropped"] == BLOCKS + 1, f"{of}")
     with Folder() as folder:
-        job = restart_job(folder, "mooncake_bucket", 10)
+        job = restart_job(folder, "mooncake_bucket", at_s)
         phase = damaged(folder, job, lambda data: glob.glob(f"{data}/rank_0/*.meta"),
                         lambda data: (time.sleep(1), overwrite(
                             glob.glob(f"{data}/rank_0/*.meta")[0], 9000, b"?")))
@@ -188,11 +193,11 @@ def test_refused():
     for layout, says in (("lmcache_fs", "asks for the size of each block"),
                          ("lmcache_s3", "reads nothing"), ("vllm_disk", "finds nothing")):
         with Folder() as folder:
-            job = restart_job(folder, layout, tiers=[{"kind": "store", "capacity": "1 GiB"}])
+            job = restart_job(folder, layout, 6, tiers=[{"kind": "store", "capacity": "1 GiB"}])
             write_job(folder, job)
             r = alone("plan", "job.json", cwd=folder)
             check(r.rc == 0 and says in " ".join(r.out.split()), f"{r}")
-            job["phases"][0]["kvcache"]["serving"]["restart"] = "60 s"
+            job["phases"][0]["kvcache"]["serving"]["restart"] = "200 s"
             write_job(folder, job)
             r = alone("plan", "job.json", cwd=folder)
             check(r.rc != 0 and "serving/restart" in f"{r.out} {r.err}", f"{r}")
