@@ -33,6 +33,8 @@ TRANSPORT = os.environ.get("HAUL_TEST_TRANSPORT")
 SEED = int(os.environ.get("HAUL_TEST_SEED", time.time_ns() % 1000000))
 # A log with a row for each operation, also where a busy machine does not write them for a while.
 WHOLE_LOG = ("--op-log", "ops.tsv.zst", "--op-log-rows", 1 << 18)
+# A folder for results of runs that end early: they must be written soon, and a disk may stall.
+MEMORY = "/dev/shm"
 # A process that takes longer counts as hung. Even a busy machine must not need this time.
 HANGS_S = 300
 # Below nohup it is ignored, and would be in all runs that a test sends it to.

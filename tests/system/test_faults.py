@@ -221,7 +221,7 @@ def ranks_of(folder):
 def slow(folder, sync):
     j = job(folder, sync=sync, compute="60 ms", epochs=5000)  # half an hour
     write_job(folder, j)
-    return start(3, "run", f"{folder}/job.json", cwd=folder)
+    return start(3, "run", f"{folder}/job.json", "--grace", "60 s", cwd=folder)
 
 
 def test_stop_signals():
@@ -250,7 +250,7 @@ def test_stop_signals():
 def test_deadline():
     with Folder() as folder:
         write_job(folder, job(folder, compute="30 ms", epochs=5000))
-        r = mpi(2, "run", "job.json", "--deadline", "2 s", cwd=folder)
+        r = mpi(2, "run", "job.json", "--deadline", "2 s", "--grace", "60 s", cwd=folder)
         check(r.rc == 4, f"{r}")
         check(report(folder + "/results.h5")["status"] == "interrupted", "the status is not \"interrupted\"")
 

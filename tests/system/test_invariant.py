@@ -27,7 +27,7 @@ def good_until_then(folder):
 
 
 def breaks_on_first_node(broken):
-    with Folder() as folder:
+    with Folder(MEMORY) as folder:
         r = ended(folder, broken, 1)
         said = r"rank %d\b.*a fault of haul: q->free_ticket_count < \S+ \(line \d+ of async\.c\) does not hold, though a request" % broken
         check(r.rc in (1, 9) and re.search(said, r.err), f"{r}")  # 9: the launcher was faster
@@ -46,7 +46,7 @@ def test_last_rank():
 
 def test_other_node():
     """It ends as where a rank is killed: the launcher ends the others, which keep what they have."""
-    with Folder() as folder:
+    with Folder(MEMORY) as folder:
         r = ended(folder, 2, 3)
         check(r.rc != 0 and "a fault of haul" in r.err, f"{r}")
         check(r.seconds < 60, f"the run goes on: {r}")

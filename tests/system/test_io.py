@@ -240,7 +240,7 @@ def test_interrupted():
             io("write", name="write", bandwidth="4 MB/s", **common),
             io("read", name="read", verify="full", **common), io("delete", name="delete", **common)]})
         began = time.monotonic()
-        p = start(2, "run", "job.json", "--only", "write", cwd=folder)
+        p = start(2, "run", "job.json", "--only", "write", "--grace", "60 s", cwd=folder)
         first = [f"{folder}/data/io/000000{rank}.0000000000" for rank in range(2)]
         while p.poll() is None and not all(os.path.exists(n) and os.path.getsize(n) >= 1 << 18 for n in first):
             time.sleep(0.02)

@@ -30,9 +30,9 @@ def test_slowest():
     """Rank 1 has a quarter of the speed: a shard of 256 KiB takes 26.2 ms at 10 MB/s and 104.9 ms there."""
     with Folder() as folder:
         store = {"uri": "sim://s", "rank_bandwidth": "10 MB/s", "slow_ranks": {"1": 0.25}}
-        phase = ran(folder, 4, 4, GQA, store)
+        phase = ran(folder, 4, 4, GQA, store, duration="600 s", requests=3)
         m, shard_ns = phase["measures"], (1 << 18) * 100
-        check(m["users"] == 1 and 1 <= m["requests"] <= 15, f"{m}")
+        check(m["users"] == 1 and m["requests"] == 3, f"{m}")
         check(4 * m["requests"] <= m["entry_writes"] <= 4 * (m["requests"] + 1), f"{m}")
         check(m["bytes_written"] == m["entry_writes"] << 18, f"{m}")
         # It is never faster. How much slower it is says how busy the machine is.

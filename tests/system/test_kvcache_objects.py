@@ -74,6 +74,10 @@ def test_killed():
             time.sleep(0.05)
         check(process.poll() is None, "the run ended before it was killed")
         kill_run(process, folder)
+        there = None  # the gateway may still publish what it has got
+        while there != left(rgw):
+            there = left(rgw)
+            time.sleep(1)
         client, mine = rgw.client(), "x/kvcache/000000/1/00/mine"
         client.put_object(Bucket="kvcache", Key=mine, Body=b"mine")
         # The run may have been killed within an upload. One is always there.

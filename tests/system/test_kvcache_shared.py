@@ -95,7 +95,7 @@ def test_signal():
         write_job(folder, job(folder, 1, GQA, [{"store": "s", "capacity": "32 MiB", "shared": "all"}], requests=0,
                               precondition="4 MiB", precondition_tokens=1))
         began = time.monotonic()
-        process = start(4, "run", "job.json", "--fake-nodes", 2, cwd=folder)
+        process = start(4, "run", "job.json", "--fake-nodes", 2, "--grace", "60 s", cwd=folder)
         root, found = f"{folder}/data/kvcache", []
         while process.poll() is None and len(found) < 8:
             time.sleep(0.01)

@@ -8,7 +8,7 @@ import resource
 import sys
 import time
 
-from haultest import FULL, Folder, alone, check, finish, main, matrix, mpi, report, start, write_job
+from haultest import FULL, Folder, alone, check, finish, main, matrix, mpi, pauses, report, start, write_job
 from test_figures import trace
 
 CLOCK = sys.argv.pop(2)
@@ -30,10 +30,11 @@ def wait_for_phase(folder, name="results.h5"):
             return
 
 
-def test_removed_results():
+@pauses(6, 60)
+def test_removed_results(seconds):
     """Results that somebody removes come back with the next publication, whole."""
     with Folder() as folder:
-        write_job(folder, waits(folder, 6))
+        write_job(folder, waits(folder, seconds))
         began = time.monotonic()
         process = start(2, "run", "job.json", cwd=folder)
         wait_for_phase(folder)

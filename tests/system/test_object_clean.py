@@ -7,7 +7,7 @@ import re
 import signal
 import time
 
-from haultest import FULL, Folder, alone, check, finish, kill_run, matrix, mpi, start, write_job
+from haultest import FULL, Folder, alone, check, finish, kill_run, matrix, mpi, pauses, start, write_job
 from objects import CLEAN, io, main, servers
 
 MIB = 1 << 20
@@ -115,13 +115,14 @@ def test_next_run_drops_uploads():
 
 
 @matrix
-def test_signal_names_uploads():
+@pauses("4 s", "40 s")
+def test_signal_names_uploads(grace):
     """A run that is told to end cannot drop what the store does not answer for any more: it says how many it leaves, and the next
     one drops as many."""
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         at = Bucket(rgw, folder, "s3")
         for phase in PHASES if FULL else PHASES[1:2]:
-            r = at.ended(phase, "--grace", "4 s", kill=False)
+            r = at.ended(phase, "--grace", grace, kill=False)
             left = at.uploads()
             sure, unknown = (sum(int(n) for n in re.findall(fr"warning: {verb} (\d+) unfinished uploads? in s3://by-s3/x, "
                                                             "which `haul clean` drops", r.err)) for verb in ("left", "may have left"))
@@ -134,11 +135,12 @@ def test_signal_names_uploads():
                   f"{phase}: {dropped}, {left}, {at.uploads()}: {r}")
 
 
-def test_signal_while_store_is_silent():
+@pauses("4 s", "40 s")
+def test_signal_while_store_is_silent(grace):
     """What the store was asked to publish, and has not answered for, may be there or not."""
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         at = Bucket(rgw, folder, "s3")
-        r = at.ended(io("write", folder="a/whole", objects=1, size=15 * MIB, block=5 * MIB, depth=2), "--grace", "4 s", kill=False,
+        r = at.ended(io("write", folder="a/whole", objects=1, size=15 * MIB, block=5 * MIB, depth=2), "--grace", grace, kill=False,
                      unanswered=True)
         check(r.err.count("warning: may have left 1 unfinished upload in s3://by-s3/x") == 2 and "warning: left" not in r.err, f"{r}")
         check(not at.uploads(), f"{at.uploads()}")

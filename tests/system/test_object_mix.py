@@ -4,7 +4,7 @@ objects of random sizes and empty ones. Also retries during a warm-up."""
 import collections
 import re
 
-from haultest import FULL, Folder, check, matrix, mpi, near, write_job
+from haultest import FULL, Folder, check, matrix, mpi, near, pauses, write_job
 from test_object_dialects import as_counted, requests_of_operations
 from objects import CLEAN, io, main, run, servers, works
 
@@ -119,18 +119,19 @@ def test_clean_knows_each_size():
         check(r.rc == 0 and "removed 127 files, " in r.out and "left 1 file that is not as haul made it, as " in r.out, f"{r}")
 
 
-def test_retries_of_the_warmup_are_not_counted():
+@pauses(1, 10)
+def test_retries_of_the_warmup_are_not_counted(warmup):
     """Regression: such retries once made the count of first attempts negative."""
     retry = {"first": "2 ms", "longest": "4 ms", "attempts": 100, "budget": 0}
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("mix")
         with servers.Proxy(rgw.endpoint(), "503@first=30@method=PUT@path=io/00") as proxy:
             store = {"uri": "s3://mix/w", "endpoints": proxy.endpoint(), "eject_failures": 0, "retry": retry}
-            p, = works(2, folder, store, [io("write", objects=30, size=5000, block=5000, rate=30, warmup="1 s")],
+            p, = works(2, folder, store, [io("write", objects=30 * warmup, size=5000, block=5000, rate=30, warmup=f"{warmup} s")],
                        rgw.env())["phases"]
             hits, = proxy.stats()["rules"].values()
         m, hists = p["measures"], p["latency_ns"]
-        check(hits == 30 and 0 < m["writes"] < 60, f"{hits} {m}")
+        check(hits == 30 and 0 < m["writes"] < 60 * warmup, f"{hits} {m}")
         check(hists["write_first_attempt"]["count"] == hists["write"]["count"] == m["writes"], f"{hists} {m}")
         check(p["retries"] == 0 and p["errors"] == 0, f"{p}")
 

@@ -100,8 +100,8 @@ def test_renewed():
     with Folder() as folder, Quiet(lambda method, n: False) as server:
         write_job(folder, kvcache(on(server), "18 s"))
         r = alone("run", "job.json", "--force", cwd=folder, env=KEYS)
-        # Made, proven to be alone (which the store refuses), and renewed once in 18 s.
-        check(r.rc == 0 and server.log.count(lock) == 2 and lock not in server.objects, f"{server.log.count(lock)}: {r}")
+        # Made, proven to be alone (which the store refuses), and renewed every 15 s.
+        check(r.rc == 0 and 2 <= server.log.count(lock) <= 1 + r.seconds // 15 and lock not in server.objects, f"{server.log.count(lock)}: {r}")
 
 
 def without_conditions(status):

@@ -74,13 +74,15 @@ def test_counts_agree_with_the_gateways(s):
         for e in p["endpoints"]:
             ours[e["name"]] = ours.get(e["name"], 0) + e["requests"]
     # The results do not count the requests for the manifest: a HEAD and a GET of the training, a HEAD of generate, and,
-    # because the manifest is missing there, the listing of the folder. And the lease on the folder: it is made, proven, and removed.
+    # because the manifest is missing there, the listing of the folder. And the lease on the folder: it is made, proven, and removed,
+    # and renewed every 15 s, the first time by two requests.
     others = 0
     for i in range(3):
         theirs = after[i]["req"] - before[i]["req"]
         check(ours[rgw.endpoint(i)] <= theirs, f"endpoint {i}: {ours[rgw.endpoint(i)]} in the results, {theirs} at the gateway")
         others += theirs - ours[rgw.endpoint(i)]
-    check(others == 4 + 3, f"{others} requests are not in the results, wanted 7")
+    renewed = int(phase(d, "generate")["wall_seconds"] // 14)
+    check(7 <= others <= 7 + renewed + (renewed > 0), f"{others} requests are not in the results, wanted 7; renewed {renewed} times")
     train = phase(d, "train")["endpoints"]
     # Each of two ranks takes the endpoints in its own order, so the shares differ by at most one per rank.
     share = [e["attempts"] for e in train]
@@ -195,8 +197,8 @@ def test_tls_in_pieces(s):
     rgw, tls = s["rgw"], s["tls"]
     rgw.bucket("pieces")
     with Folder() as folder, servers.Relay(rgw.ports[1], 40000, 0.003) as relay:
-        store = {"endpoints": f"https://127.0.0.1:{relay.port}", "ca": tls.ca, "first_byte_timeout": "5 s",
-                 "stall_timeout": "5 s", "retry": {"attempts": 1}}
+        store = {"endpoints": f"https://127.0.0.1:{relay.port}", "ca": tls.ca, "first_byte_timeout": "60 s",
+                 "stall_timeout": "60 s", "retry": {"attempts": 1}}
         for size in ("1 MiB", "16 KiB", "3 KiB"):  # head and body of the last arrive together
             dataset = {**job({})["dataset"], "sample_bytes": size, "sample_bytes_stdev": 0}
             name = size.replace(" ", "")

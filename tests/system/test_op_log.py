@@ -170,7 +170,7 @@ def test_refused_before_anything_runs():
 
 def test_log_of_a_killed_run():
     job = training("sim://slow", latency="5 ms")
-    job["phases"] = [{"train": {"batch": 2, "epochs": 1000, "compute": 0, "null_steps": 0}}]
+    job["phases"] = [{"train": {"batch": 2, "epochs": 100000, "compute": 0, "null_steps": 0}}]
     with Folder() as folder:
         write_job(folder, job)
         p = subprocess.Popen([HAUL, "run", "job.json", "--op-log", "ops.tsv.zst"], cwd=folder, env=environment(),
