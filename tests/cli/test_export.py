@@ -221,7 +221,7 @@ def test_checkpoints():
 
 
 def cache(name, model, users, allocations, tiers=()):
-    return {"kvcache": {"name": name, "model": model, "users": users, "served": users, "threads": 4, "duration": "200 ms",
+    return {"kvcache": {"name": name, "model": model, "users": users, "served": users, "threads": 4, "duration": "1 s",
                         "max_concurrent_allocs": allocations, **({"tiers": [*tiers, "cache"]} if tiers else {})}}
 
 
@@ -244,7 +244,7 @@ def test_caches():
             alike(option, OPTION, number)
             check(option["cpu_tier_ranks"] == ([0] if name == "b" else []), option)
             for side, key in (("read", "entry_read_bytes"), ("write", "entry_written_bytes")):
-                wanted = statistics.fmean(p["measures"][key] / 0.2 for p in trials) / GiB
+                wanted = statistics.fmean(p["measures"][key] / 1 for p in trials) / GiB
                 near(option[f"aggregated_{side}_bandwidth_gbps"], wanted, "all bytes, by the duration")
                 said = [f["mlperf"] for p in trials for f in p["mlperf_figures"] if f["name"] == f"tier_storage_{side}_bandwidth_gbps"]
                 near(option[f"aggregated_{side}_bandwidth_gbps"], statistics.fmean(said), "as the report says")
@@ -322,7 +322,7 @@ def test_closed_training():
             phase.get("train", {}).update(compute=0.162)
 
     small = ("--set", "stores.data.uri=null://", "--set", "dataset.files=21", "--set", "train.null_steps=0")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:  # a disk that stalls makes a gap between runs
         made = as_it_would_be(run(folder, "made", "unet3d_b200", "--only", "generate", *small, "--set", "dataset.files=1"), whole, 16 << 30)
         # Its real steps: shorter runs are shorter than what lies between them where other work runs on the machine (3.0's longest gap).
         ran = as_it_would_be(run(folder, "ran", "unet3d_b200", *small, "--skip", "generate", "--warmup", 1, "--repeat", 5), whole, 16 << 30)
@@ -357,7 +357,7 @@ def saved(folder, model, **changes):
         job["phases"][0]["checkpoint"].update(pause=5, **changes)
 
     r = subprocess.run([*MPIEXEC.split(), "-n", "8", HAUL, "run", model, "--set", "stores.checkpoints.uri=null://", "--set", "checkpoint.pause=0", "--set",
-                        "checkpoint.null_passes=0", "--quiet", "--results", f"{folder}/{model}.h5"], capture_output=True, text=True, timeout=120)
+                        "checkpoint.null_passes=0", "--quiet", "--results", f"{folder}/{model}.h5"], capture_output=True, text=True, timeout=300)
     check(r.returncode == 0, r)
     return as_it_would_be(f"{folder}/{model}.h5", whole, 8 << 30)
 

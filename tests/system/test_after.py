@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from haultest import Folder, check, finish, main, mpi, report, start, write_job
+from haultest import MEMORY, Folder, check, finish, main, mpi, pauses, report, start, write_job
 
 
 def job(after):
@@ -24,12 +24,13 @@ def test_pause():
         check(sum(p["seconds"] for p in phases) + 2 < r.seconds, f"{[p['seconds'] for p in phases]} of {r.seconds}")
 
 
-def test_deadline_in_a_pause():
+@pauses(2, 20, 100)
+def test_deadline_in_a_pause(length):
     """The deadline counts from the start of the run, not from that of the pause."""
-    with Folder() as folder:
+    with Folder(MEMORY) as folder:
         write_job(folder, job("1 h"))
-        r = mpi(3, "run", "job.json", "--deadline", "2 s", cwd=folder)
-        check(r.rc == 4 and "stopped at the deadline" in r.err and 2 <= r.seconds < 20, f"{r}")
+        r = mpi(3, "run", "job.json", "--deadline", f"{length} s", cwd=folder)
+        check(r.rc == 4 and "stopped at the deadline" in r.err and length <= r.seconds, f"{r}")
         found = report(folder + "/results.h5")
         check(found["status"] == "interrupted" and len(found["phases"]) == 1, f"{found['status']} {r}")
 
@@ -37,7 +38,7 @@ def test_deadline_in_a_pause():
 def test_signal_in_a_pause():
     with Folder() as folder:
         write_job(folder, job("1 h"))
-        process = start(3, "run", "job.json", cwd=folder)
+        process = start(3, "run", "job.json", "--grace", "60 s", cwd=folder)
         began = time.monotonic()
         while process.poll() is None:
             time.sleep(0.1)

@@ -19,11 +19,13 @@ COSMOFLOW = 2828486 / 0.0035 * 0.7
 UNET3D = 7 * 146600628 / 0.323 * 0.9
 
 
-def test_known():
+@timing
+@pauses(4, 40, 160)
+def test_known(budget):
     """A store of 350 MB/s carries one accelerator of resnet50 (184 MB/s), two of retinanet (139 MB/s), none of unet3d (2.86 GB/s).
     There is no room for the data of a training, so none is measured."""
     with Folder() as folder:
-        r, found = assess(folder, "sim://known", "--set", "bandwidth=350 MB/s", "--budget", "4 s", "--space", "80 MiB", ranks=2)
+        r, found = assess(folder, "sim://known", "--set", "bandwidth=350 MB/s", "--budget", f"{budget} s", "--space", "80 MiB", ranks=2)
         check(r.rc == 0, f"{r}")
         a = found["assess"]
         check((a["uri"], a["end"], a["ranks"], a["nodes"]) == ("sim://known", "found", 2, 1), f"{a}")
@@ -63,21 +65,22 @@ def users_job(**store):
         return {**json.load(file), "stores": {"cache": store}}
 
 
-def test_users():
+@pauses(4, 40, 160)
+def test_users(budget):
     """What a user reads and writes, as the plan says, is what its trace has. A store with room for all of it says how many there are at most."""
     with Folder() as folder:
         write_job(folder, users_job(uri="sim://known"))
         r = alone("plan", "job.json", "--json", cwd=folder)
         check(r.rc == 0, f"{r}")
         totals = json.loads(r.out)["phases"][0]["totals"]
-        r = mpi(1, "run", "job.json", "--set", "kvcache.trace=trace.csv", cwd=folder)
+        r = mpi(1, "run", "job.json", "--force", "--set", "kvcache.trace=trace.csv", cwd=folder)
         check(r.rc == 0, f"{r}")
         with open(f"{folder}/trace.csv", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         for total, operation in (("user_reads_per_second", "Read"), ("user_writes_per_second", "Write")):
             moved = sum(int(row["Object_Size_Bytes"]) for row in rows if row["Operation"] == operation) / 50 / 30
             near(totals[total], moved, moved / 100, total)
-        r, found = assess(folder, "sim://fast", "--set", "bandwidth=0", "--budget", "4 s", "--space", "80 MiB", "--force")
+        r, found = assess(folder, "sim://fast", "--set", "bandwidth=0", "--budget", f"{budget} s", "--space", "80 MiB")
         row = workload(found, "kvcache_users")
         most = min(ceiling(found, "read") / totals["user_reads_per_second"], ceiling(found, "write") / totals["user_writes_per_second"])
         fast = totals["request_bytes_p95"] <= 0.2 * max(ceiling(found, "read"), ceiling(found, "write"))
@@ -130,12 +133,13 @@ def test_users_measured():
         check(time_of_requests(folder, job, int(row["carries"] + 2 * step)) > 0.4, f"{row}")
 
 
-def test_files():
+@pauses(10, 60, 240)
+def test_files(budget):
     """Files are read cold, and nothing is left."""
     with Folder() as folder:
         began = time.monotonic()
-        r, found = assess(folder, f"file://{folder}/data", "--budget", "10 s", "--space", "64 MiB", "--set", "engine=psync")
-        check(r.rc == 0 and time.monotonic() - began < 40, f"{r}")
+        r, found = assess(folder, f"file://{folder}/data", "--budget", f"{budget} s", "--grace", "300 s", "--space", "64 MiB", "--set", "engine=psync")
+        check(r.rc == 0 and time.monotonic() - began < budget + 30, f"{r}")
         check(ceiling(found, "read") > 0 and ceiling(found, "commit") > 0, f"{found['assess']}")
         check(not any(files for _, _, files in os.walk(f"{folder}/data")), "files are left")
         check(all(s["engine"] == "psync" for s in found["stores"]), f"{found['stores']}")
@@ -209,9 +213,9 @@ def test_signal():
     """A run that is stopped keeps what it knows, and --clean removes what it has left."""
     with Folder() as folder:
         uri = f"file://{folder}/data"
-        process = start(1, "assess", uri, "--budget", "10 min", "--space", "1 GiB", cwd=folder)
+        process = start(1, "assess", uri, "--budget", "10 min", "--space", "1 GiB", "--grace", "60 s", cwd=folder)
         began = time.monotonic()
-        while time.monotonic() - began < 60 and not (os.path.isdir(f"{folder}/data/assess/write") and os.listdir(f"{folder}/data/assess/write")):
+        while time.monotonic() - began < HANGS_S and not (os.path.isdir(f"{folder}/data/assess/write") and os.listdir(f"{folder}/data/assess/write")):
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         finish(process, began)
@@ -224,11 +228,11 @@ def test_signal():
 
 def test_stopped_rank():
     """Where a rank does not come to an end in the first run, the card says what it is of, and how it ended."""
-    with Folder() as folder:
+    with Folder(MEMORY) as folder:
         uri = f"file://{folder}/data"
         process = start(2, "assess", uri, "--budget", "10 min", "--space", "1 GiB", "--grace", "2 s", cwd=folder)
         began = time.monotonic()
-        while time.monotonic() - began < 60 and not (os.path.isdir(f"{folder}/data/assess/write") and os.listdir(f"{folder}/data/assess/write")):
+        while time.monotonic() - began < HANGS_S and not (os.path.isdir(f"{folder}/data/assess/write") and os.listdir(f"{folder}/data/assess/write")):
             time.sleep(0.05)
         freeze(ranks_of(process)[1])
         process.send_signal(signal.SIGTERM)

@@ -5,7 +5,7 @@ import json
 
 import h5py
 
-from haultest import Folder, check
+from haultest import Folder, check, pauses
 from objects import io, main, run, servers, works
 
 MIB = 1 << 20
@@ -58,8 +58,9 @@ def go(folder, rgw, proxy, size, **store):
     return result
 
 
-def test_wire():
-    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.Proxy(rgw.endpoint(), "delay:0.1@path=.raw") as proxy:
+@pauses(0.1, 1, 4)
+def test_wire(delay):
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.Proxy(rgw.endpoint(), f"delay:{delay}@path=.raw") as proxy:
         rgw.bucket("train")
         for client, (parts, ranges, writing, reading, heads, hashed) in CLIENTS.items():
             w, r = go(folder, rgw, proxy, 40, **({"client": client} if client else {}))

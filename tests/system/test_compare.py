@@ -16,7 +16,7 @@ JOB = {
     "name": "compare", "seed": 3, "stores": {"data": {"uri": "sim://known", "rank_bandwidth": 50 * MB}},
     "dataset": {"store": "data", "format": "raw", "files": 10, "sample_bytes": MB},
     "phases": [{"train": {"null_steps": 0, "batch": 1, "compute": "1 ms", "shuffle": "none", "loader": {"workers": 1},
-                          "target_au": 0.01}}],
+                          "target_au": 1e-6}}],
 }
 
 
@@ -219,7 +219,7 @@ def test_part_of_a_phase():
     with Folder() as folder:
         write_job(folder, {"stores": {"s": {"uri": "sim://x", "latency": "1 ms"}},
                            "phases": [{"io": {"operation": "read", "size": "1 MB", "block": "4 KiB", "passes": 100000, **targets}}]})
-        process = start(2, "run", "job.json", "--live", "-", "--quiet", cwd=folder)
+        process = start(2, "run", "job.json", "--grace", "60 s", "--live", "-", "--quiet", cwd=folder)
         for line in process.stdout:
             if json.loads(line).get("bytes"):
                 break

@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
 import servers  # noqa: E402
-from haultest import SANITIZED, Folder, check, finish, main, mpi, ranks_of, report, start, write_job  # noqa: E402
+from haultest import HANGS_S, SANITIZED, Folder, check, finish, main, mpi, ranks_of, report, start, write_job  # noqa: E402
 from test_ends import Silent  # noqa: E402
 
 ROLE = "/latest/meta-data/iam/security-credentials/"
@@ -219,7 +219,7 @@ def crash(folder, env):
                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (endless, endless)))
         began = time.monotonic()
         while not server.asked:
-            check(process.poll() is None and time.monotonic() - began < 60, "the run asks for nothing")
+            check(process.poll() is None and time.monotonic() - began < HANGS_S, "the run asks for nothing")
             time.sleep(0.02)
         pid = ranks_of(process)[0]
         for command in glob.glob("/proc/[0-9]*/cmdline"):

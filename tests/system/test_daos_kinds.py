@@ -7,7 +7,7 @@ import os
 import sys
 
 import vector_modes
-from haultest import Folder, alone, check, main, matrix, mpi, report, write_job
+from haultest import Folder, alone, check, main, matrix, mpi, pauses, report, write_job
 
 LIBRARY = sys.argv.pop(1)
 RANKS = 4
@@ -53,11 +53,12 @@ def checkpoint(name, layout, **more):
                            "buffers": "1 MiB", "verify": "full", "null_passes": 0, **more}}
 
 
-def test_assess():
+@pauses(4, 40, 160)
+def test_assess(budget):
     """What it is good for: all ceilings have a figure, and nothing is left."""
     with Folder() as folder:
         os.makedirs(os.path.join(folder, "pool", "cont"))
-        r = mpi(2, "assess", "daos://pool/cont/data", "--set", f"library={LIBRARY}", "--budget", "4 s", "--space", "32 MiB", cwd=folder,
+        r = mpi(2, "assess", "daos://pool/cont/data", "--set", f"library={LIBRARY}", "--force", "--budget", f"{budget} s", "--space", "32 MiB", cwd=folder,
                 env=environment(folder))
         check(r.rc == 0, f"{r}")
         a = report(f"{folder}/results.h5")["assess"]

@@ -375,7 +375,8 @@ def test_killed_at_any_moment():
             shutil.rmtree(f"{folder}/data", ignore_errors=True)
             write_job(folder, job(folder, dict(save, purge=("thread", "ranks")[kill % 2])))
             p = start(2, "run", "job.json", "--force", cwd=folder, start_new_session=True)
-            while p.poll() is None and not os.path.exists(f"{folder}/data/checkpoints/000002/.metadata"):
+            while p.poll() is None and not any(int(os.path.basename(os.path.dirname(x))) >= 2
+                                               for x in glob.glob(f"{folder}/data/checkpoints/*/.metadata")):
                 time.sleep(0.01)
             check(p.poll() is None, "the run ended before it was killed")
             time.sleep(0.017 * (kill % 20))

@@ -105,11 +105,12 @@ def test_waiting_ends_when_told_to():
         p = start(1, "generate", "job.json", cwd=folder, start_new_session=True)
         while p.poll() is None and not os.path.exists(f"{folder}/data/.haul-manifest.json"):
             time.sleep(0.01)
-        r = alone("run", "job.json", "--deadline", "1 s", cwd=folder)
+        signal_ranks(ranks_in(folder), signal.SIGSTOP)
+        r = alone("run", "job.json", "--deadline", "1 s", "--grace", "60 s", cwd=folder)
         check(p.poll() is None, f"the first run has ended: {r}")
         check("waiting: file://" in r.err and report(f"{folder}/results.h5")["status"] == "interrupted"
               if os.path.exists(f"{folder}/results.h5") else r.rc != 0, f"{r}")
-        second = start(1, "run", "job.json", "--force", cwd=folder)
+        second = start(1, "run", "job.json", "--force", "--grace", "60 s", cwd=folder)
         check(any("waiting: file://" in line for line in second.stderr), "the second run does not wait")
         second.terminate()
         finish(second, time.monotonic())

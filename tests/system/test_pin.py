@@ -8,7 +8,7 @@ import time
 
 import h5py
 
-from haultest import HANGS_S, Folder, HAUL, MPIEXEC, alone, check, command, environment, main, mpi, ranks_in, write_job
+from haultest import HANGS_S, Folder, HAUL, MPIEXEC, alone, check, command, environment, main, mpi, pauses, ranks_in, write_job
 
 # All devices of this node, but not the search that binds the thread to each core in turn while it asks what the core is.
 os.environ.setdefault("HWLOC_COMPONENTS", "-x86")
@@ -53,12 +53,12 @@ def masks(pid):
     return out
 
 
-def watch(prefix, ranks, cluster, cpuset=None, bound=None, store=None):
+def watch(seconds, prefix, ranks, cluster, cpuset=None, bound=None, store=None):
     """Runs a job and watches its ranks. Returns {pid: the masks that its threads had}, {pid: the masks at the last look},
     standard error, and the binding in the results. bound: one core per rank, to which a launcher binds it."""
     with Folder() as folder:
         folder = os.path.realpath(folder)
-        path = write_job(folder, job(cluster, store=store and store(folder)))
+        path = write_job(folder, job(cluster, seconds, store=store and store(folder)))
 
         def enter():
             if cpuset:
@@ -99,13 +99,14 @@ def stays(seen, given):
             check(mask <= given, f"a thread of {pid} may run on {sorted(mask)}, but the rank has {sorted(given)}")
 
 
-def test_slices_are_kept():
+@pauses(1, 6)
+def test_slices_are_kept(seconds):
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         print("      this machine has only one core: not tested")
         return
     for pin in ("core", "numa", "tile", "nic"):
-        seen, last, _, found = watch([], 2, {"pin": pin})
+        seen, last, _, found = watch(seconds, [], 2, {"pin": pin})
         stays(seen, set(cores))
         ends = [{frozenset(m) for m in sets} for sets in last.values()]
         check(all(len(e) == 1 for e in ends), f"{pin}: threads of one rank differ: {ends}")
@@ -114,34 +115,37 @@ def test_slices_are_kept():
         check({frozenset(f) for f in found} == set.union(*ends), f"{pin}: the results say {found}, /proc says {ends}")
 
 
-def test_readers_of_files_are_in_the_slice():
+@pauses(1, 6)
+def test_readers_of_files_are_in_the_slice(seconds):
     """All threads of a rank that read and write files: its own, and those that the kernel may start for it."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         return
-    seen, last, _, found = watch([], 2, {"pin": "list", "cores": f"{cores[1]}:{cores[0]}"}, store=files)
+    seen, last, _, found = watch(seconds, [], 2, {"pin": "list", "cores": f"{cores[1]}:{cores[0]}"}, store=files)
     stays(seen, set(cores))
     check({frozenset(m) for sets in last.values() for m in sets} == {frozenset({cores[0]}), frozenset({cores[1]})}, last)
     check(all(len({frozenset(m) for m in sets}) == 1 for sets in last.values()), f"threads of one rank differ: {last}")
     check(found == [{cores[1]}, {cores[0]}], f"results say {found}")
 
 
-def test_taskset_is_never_left():
+@pauses(1, 6)
+def test_taskset_is_never_left(seconds):
     cores = sorted(os.sched_getaffinity(0))
     for core in (cores[0], cores[-1]):
         for cluster in ({"pin": "core"}, {"pin": "nic"}, {"pin": "list", "cores": f"{core}:{core}"}, {}):
-            seen, _, _, found = watch(["taskset", "-c", str(core)], 2, cluster)
+            seen, _, _, found = watch(seconds, ["taskset", "-c", str(core)], 2, cluster)
             stays(seen, {core})
             check(found == [{core}, {core}], f"{cluster}: results say {found}")
 
 
-def test_binding_of_the_launcher_is_kept():
+@pauses(1, 6)
+def test_binding_of_the_launcher_is_kept(seconds):
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         return
     bound = [cores[1], cores[0]]
     for pin in ("core", "tile"):
-        seen, _, err, found = watch([], 2, {"pin": pin}, bound=bound)
+        seen, _, err, found = watch(seconds, [], 2, {"pin": pin}, bound=bound)
         check({frozenset(m) for sets in seen.values() for m in sets} == {frozenset({c}) for c in bound}, seen)
         check(found == [{c} for c in bound], f"{pin}: results say {found}")
         check(err.count("its choice is kept") == 1, err)
@@ -158,7 +162,8 @@ def test_a_list_outside_the_mask_is_refused():
         check(p.returncode != 0 and "may be used here" in p.stderr, p)
 
 
-def test_cpuset_is_never_left():
+@pauses(1, 6)
+def test_cpuset_is_never_left(seconds):
     """Threads stay in a cgroup with one core, if this machine allows us to make one."""
     core = sorted(os.sched_getaffinity(0))[-1]
     for base in CPUSETS:
@@ -177,7 +182,7 @@ def test_cpuset_is_never_left():
             with open(cpus, "w") as f:
                 f.write(str(core))
             for pin in ("core", "tile"):
-                seen, _, _, found = watch([], 2, {"pin": pin}, cpuset=name)
+                seen, _, _, found = watch(seconds, [], 2, {"pin": pin}, cpuset=name)
                 stays(seen, {core})
                 check(found == [{core}, {core}], f"{pin}: results say {found}")
             return

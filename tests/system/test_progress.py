@@ -5,14 +5,14 @@ import json
 import os
 import subprocess
 
-from haultest import HAUL, Folder, check, command, environment, main, mpi, report, write_job
+from haultest import HAUL, Folder, check, command, environment, main, mpi, pauses, report, write_job
 
 
-def job():
+def job(rate=40):
     # The rate makes the phase last long enough for the line to appear.
     return {"name": "progress", "stores": {"n": {"uri": "null://x"}},
             "phases": [{"io": {"operation": "write", "objects": 64, "size": "4 KiB", "block": "4 KiB", "passes": 1,
-                               "rate": 40, "folder": "a"}}]}
+                               "rate": rate, "folder": "a"}}]}
 
 
 def training():
@@ -65,9 +65,10 @@ def under_a_terminal(folder, *args):
     return shown.decode(), out.decode()
 
 
-def test_terminal_below_mpiexec():
+@pauses(40, 4)
+def test_terminal_below_mpiexec(rate):
     with Folder() as folder:
-        write_job(folder, job())
+        write_job(folder, job(rate))
         shown, out = under_a_terminal(folder)
         check("\r\x1b[Kio" in shown and shown.endswith("\r\x1b[K"), f"{shown!r}")
         check("\x1b[K" not in out and "progress" in out, f"{out!r}")
@@ -133,20 +134,21 @@ def test_live_of_renames():
         check(running and all(row["items"] <= row["items_total"] == 60 for row in running), f"{running}")
 
 
-def at_once():
+def at_once(passes):
     """A training of rank 0 for 3 s or more, and beside it a phase of rank 1 that takes longer."""
     return {"name": "progress", "seed": 3, "stores": {"data": {"uri": "sim://shared", "bandwidth": "200 MB/s"}},
             "dataset": {"store": "data", "format": "raw", "files": 30, "sample_bytes": 1000},
             "phases": [{"together": [
                 {"train": {"ranks": "0", "null_steps": 0, "batch": 1, "compute": "100 ms", "loader": {"workers": 1}}},
                 {"io": {"name": "reader", "ranks": "1", "operation": "read", "folder": "x", "objects": 2, "size": "8 MiB",
-                        "block": "1 MiB", "passes": 75}}], "until": "all"}]}
+                        "block": "1 MiB", "passes": passes}}], "until": "all"}]}
 
 
-def test_live_of_phases_at_once():
+@pauses(75, 400)
+def test_live_of_phases_at_once(passes):
     """Lines are about the phase of rank 0, and tell what the other one does: also after the first has ended."""
     with Folder() as folder:
-        write_job(folder, at_once())
+        write_job(folder, at_once(passes))
         r = mpi(2, "run", "job.json", "--quiet", "--live", "-", cwd=folder)
         check(r.rc == 0 and r.err == "", f"{r}")
         rows = [json.loads(line) for line in r.out.splitlines()]

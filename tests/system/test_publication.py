@@ -15,7 +15,7 @@ import time
 
 import h5py
 
-from haultest import FULL, Folder, alone, check, finish, main, matrix, mpi, parts_beside, report, start, write_job
+from haultest import FULL, HANGS_S, MEMORY, Folder, alone, check, finish, main, matrix, mpi, parts_beside, report, start, write_job
 
 PRELOAD = sys.argv.pop(1)
 # Steps that are drawn in a test for every change, of each shape of a run.
@@ -62,7 +62,7 @@ def run(folder, shape, kill=None, full=None):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{folder}/{old}")
     r = mpi(shape.ranks, "run", "job.json", "--results", f"{folder}/out/results.h5", "--force", "--quiet", "--live", "live",
-            *shape.options, cwd=folder, timeout=200, env={"LD_PRELOAD": PRELOAD, "HAUL_FAULT_PATH": f"{folder}/out",
+            *shape.options, cwd=folder, timeout=HANGS_S, env={"LD_PRELOAD": PRELOAD, "HAUL_FAULT_PATH": f"{folder}/out",
                                                           "HAUL_FAULT_LOG": f"{folder}/steps", **env})
     steps = []
     if os.path.exists(f"{folder}/steps"):

@@ -111,7 +111,7 @@ def test_killed_training():
 
 
 def test_killed_in_a_series():
-    with Folder() as folder:
+    with Folder(MEMORY) as folder:
         write_job(folder, job(io(), io(operation="read", name="again", passes=2)))
         path = f"{folder}/results.h5"
         process = start(RANKS, "run", "job.json", "--publish-every", "1 s", "--repeat", 2, "--quiet", cwd=folder)
@@ -160,12 +160,14 @@ def names(folder):
         return [n for n in found if "client" not in n]
 
 
-def test_ends_as_without():
-    phases = [{"generate": {}}, train(), io(size="80 MB"), io(size="80 MB", operation="read")]
+@pauses(1, 4)
+def test_ends_as_without(longer):
+    size = f"{80 * longer} MB"
+    phases = [{"generate": {}}, train(), io(size=size), io(size=size, operation="read")]
     with Folder() as with_it, Folder() as without:
         runs = []
         for folder, more in ((with_it, ["--publish-every", "1 s"]), (without, [])):
-            write_job(folder, job(*phases, files=120))
+            write_job(folder, job(*phases, files=120 * longer))
             runs.append(start(RANKS, "run", "job.json", *more, cwd=folder))
         for process in runs:
             r = finish(process, time.monotonic())

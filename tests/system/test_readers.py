@@ -30,7 +30,7 @@ def traced(folder, *more):
     for name in glob.glob(f"{folder}/trace.*"):
         os.unlink(name)
     r = subprocess.run([MPIEXEC, "-n", str(RANKS), "sh", "-c", shell], cwd=folder, capture_output=True, text=True,
-                       timeout=100, env=environment())
+                       timeout=HANGS_S, env=environment())
     check(r.returncode == 0, f"{r.stdout} {r.stderr}")
     opened, read = [[] for _ in range(RANKS)], [0] * RANKS
     for name in glob.glob(f"{folder}/trace.*"):

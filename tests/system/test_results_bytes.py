@@ -102,7 +102,7 @@ def rows_of_ranks(folder, plan, ranks):
 
 def test_publication():
     """While a phase runs, and when it has ended."""
-    with Folder() as folder:
+    with Folder(MEMORY) as folder:
         lasting = {"io": {**PHASES["io"]["io"], "passes": 0, "seconds": 6}}
         write_job(folder, job(PHASES["train"], lasting))
         plan = planned(folder, 1, 4)
@@ -111,8 +111,8 @@ def test_publication():
         while process.poll() is None:
             time.sleep(0.05)
             try:
-                size = os.path.getsize(path)
                 with h5py.File(path) as f:
+                    size = f.id.get_filesize()
                     last = f["phases"].get("1_io")
                     if last is not None and text(last.attrs["status"]) == "running":
                         sizes.append(size)

@@ -297,7 +297,7 @@ def test_deadline():
     """The deadline holds for the whole series."""
     with Folder() as folder:
         write_job(folder, job(steps=30))
-        r = mpi(2, "run", "job.json", "--repeat", 1000, "--only", "train", "--deadline", "2 s", cwd=folder)
+        r = mpi(2, "run", "job.json", "--repeat", 1000, "--only", "train", "--deadline", "2 s", "--grace", "60 s", cwd=folder)
         check(r.rc == 4, f"{r}")
         check(len(phases_of(f"{folder}/results.h5")) < 1000, "the deadline did not end the series")
 

@@ -326,14 +326,14 @@ def test_s3(think):
             check(not [path for path in server.objects if "haul" not in path], "objects remain")
 
 
-@pauses(4, 30)
+@pauses(4, 60)
 def test_prefill_and_decode(seconds):
     """Prefill on ranks 0 and 1, decode on 2 and 3: each block is written once by the one side, and read by the other."""
     with Folder() as folder:
         job = job_of(folder, "lmcache_fs", "tiny-1b", 1024, requests=0, duration=f"{seconds} s", prefix={"enabled": False},
                      templates=[{"name": "one", "context_min": 1024, "context_max": 1024, "generate_min": 1,
                                  "generate_max": 1}],
-                     serving={"layout": "lmcache_fs", "decode_ranks": 2, "arrive": "constant", "rate": 3})
+                     serving={"layout": "lmcache_fs", "decode_ranks": 2, "arrive": "constant", "rate": 3, "hand_over": "200 s"})
         seen = traced(folder, 4, job)
         calls = ("pwrite64", "pread64")
         moved = {rank: {call: collections.Counter(re.sub(r"\.tmp$", "", path) for c, path, _, n in seen[rank]

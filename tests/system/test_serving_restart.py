@@ -6,6 +6,7 @@ import re
 
 from haultest import *
 from test_serving import SLOTS, TOKEN_BYTES, job_of, paged, traced
+from test_serving_buckets import is_whole
 
 BLOCKS, BLOCK_TOKENS, BUCKET_BLOCKS = 16, 32, 500
 SLOT_HEADER = 4096
@@ -182,9 +183,8 @@ def test_damaged(at_s):
         check(of["entry_writes"] + of["blocks_dropped"] == BLOCKS + 1, f"{of}")
     with Folder() as folder:
         job = restart_job(folder, "mooncake_bucket", at_s)
-        phase = damaged(folder, job, lambda data: glob.glob(f"{data}/rank_0/*.meta"),
-                        lambda data: (time.sleep(1), overwrite(
-                            glob.glob(f"{data}/rank_0/*.meta")[0], 9000, b"?")))
+        phase = damaged(folder, job, lambda data: any(map(is_whole, glob.glob(f"{data}/rank_0/*.meta"))),
+                        lambda data: overwrite(glob.glob(f"{data}/rank_0/*.meta")[0], 9000, b"?"))
         check_lost(phase, 0, BUCKET_BLOCKS, 0, 1)
 
 

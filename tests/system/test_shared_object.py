@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from haultest import FULL, Folder, check, finish, matrix, mpi, report, some, start, write_job
+from haultest import FULL, Folder, check, finish, matrix, mpi, pauses, report, some, start, write_job
 from objects import CLEAN, io, main, refused, run, servers, works
 
 EVEN = {"total": 192 << 20, "block": 8 << 20, "layout": "segmented"}
@@ -207,7 +207,8 @@ def test_a_rank_fails():
             delete(at, folder, THREE)
 
 
-def test_time_limit():
+@pauses("2 s", "60 s")
+def test_time_limit(limit):
     """A limit of time: if it ends before the object is complete, there is no object, and the results say so. If it ends
     later, the object exists."""
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
@@ -218,7 +219,7 @@ def test_time_limit():
         check(at.left() == ([], False), f"{at.left()}")
         r, _ = run(2, folder, at.store(), [io("read", **share(SMALL, 2))], at.env)
         check(r.rc == 1 and "nothing was written" in r.err, f"{r}")
-        works(2, folder, at.store(), [io("write", seconds="2 s", passes=0, **share(SMALL, 2))], at.env)
+        works(2, folder, at.store(), [io("write", seconds=limit, passes=0, **share(SMALL, 2))], at.env)
         check(at.left() == ([], True) and len(at.get()) == SMALL["total"], f"{at.left()}")
         works(3, folder, at.store(), [io("read", verify="full", **share(SMALL, 3))], at.env)
 
@@ -230,7 +231,7 @@ def test_interrupted():
         at = S3(rgw)
         write_job(folder, {"name": "stopped", "stores": {"d": at.store(proxy.endpoint())},
                            "phases": [io("write", passes=50, **share(SMALL, 3))]})
-        process = start(3, "run", "job.json", cwd=folder, env={**CLEAN, **at.env})
+        process = start(3, "run", "job.json", "--grace", "60 s", cwd=folder, env={**CLEAN, **at.env})
         while proxy.stats()["requests"] < 15 and process.poll() is None:
             time.sleep(0.05)
         check(len(at.left()[0]) == 1, f"{at.left()}")

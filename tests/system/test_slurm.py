@@ -15,7 +15,7 @@ import time
 
 import h5py
 
-from haultest import HAUL, SOURCE, Folder, check, long, main, report, write_job
+from haultest import HANGS_S, HAUL, SOURCE, Folder, check, long, main, report, write_job
 
 sys.path.insert(0, os.path.join(SOURCE, "tests", "servers"))
 import slurm  # noqa: E402
@@ -58,7 +58,7 @@ class Site(Folder):
 
     def env(self, **more):
         return {"HAUL": self.haul, "HAUL_DATA": self.path + "/data", "JOB": self.path + "/tiny.json",
-                "RANKS_PER_NODE": "2", "STEPS": "10", "RESERVE": "5", "CHECK_SECONDS": "20",
+                "RANKS_PER_NODE": "2", "STEPS": "10", "RESERVE": "5", "CHECK_SECONDS": "120",
                 "RESULTS_DIR": self.path + "/results", **more}
 
     def submit(self, script, *options, **more):
@@ -72,12 +72,12 @@ class Site(Folder):
         except FileNotFoundError:
             return CLUSTER.call("squeue", "--long").stdout
 
-    def ended(self, status, seconds=120):
+    def ended(self, status, seconds=HANGS_S):
         """Waits for the job, and checks the exit status of its script."""
         said = CLUSTER.wait(self.job, seconds)
         check(said["ExitCode"] == f"{status}:0", f"the job ended with {said['ExitCode']}, not {status}:\n{self.log()}")
 
-    def until(self, holds, what, seconds=60):
+    def until(self, holds, what, seconds=HANGS_S):
         deadline = time.monotonic() + seconds
         while not holds():
             check(time.monotonic() < deadline, f"{what}: did not happen within {seconds} s\n{self.log()}")

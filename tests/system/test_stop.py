@@ -38,7 +38,7 @@ def wait_for_compute(process, path):
 def stops(signum, nodes):
     with Folder() as folder:
         write_job(folder, job(folder))
-        process = start(4, "run", "job.json", "--fake-nodes", nodes, cwd=folder)
+        process = start(4, "run", "job.json", "--grace", "60 s", "--fake-nodes", nodes, cwd=folder)
         began = time.monotonic()
         wait_for_compute(process, folder + "/results.h5")
         os.kill(random.choice(list(ranks_of(process).values())), signum)
@@ -70,7 +70,7 @@ def test_error_of_one_rank():
         began = time.monotonic()
         # Without shuffling, the missing file is in the first batch of a rank. Otherwise a rank might need it only in a later
         # step, after twenty minutes.
-        process = start(8, "run", "job.json", "--skip", "generate", "--fake-nodes", 3, "--set", "train.shuffle=none",
+        process = start(8, "run", "job.json", "--skip", "generate", "--grace", "60 s", "--fake-nodes", 3, "--set", "train.shuffle=none",
                         cwd=folder)
         r = finish(process, began)
         check(r.rc == 1 and victim in r.err and re.search(r'rank \d on ' + socket.gethostname().split('.')[0], r.err), f"{r}")

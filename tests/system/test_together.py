@@ -50,13 +50,14 @@ def overlap(a, b):
     return common, max(a["finished"], b["finished"]) - min(a["started"], b["started"])
 
 
-def test_first_end():
+@pauses(60, 1000)
+def test_first_end(files):
     """The training ends, and the reader with it; rank 2 waits. Both have their own results."""
     with Folder() as folder:
-        _, p = run(folder, job_of(train(), reader()))
+        _, p = run(folder, job_of(train(), reader(), files=files))
         check(p["train"]["status"] == "done" and p["reader"]["status"] == "ended", f"{p}")
-        check(p["train"]["epochs"][0]["samples"] == 60, f"each sample once: {p['train']['epochs']}")
-        check(p["train"]["bytes_read"] == 60 * MIB, f"{p['train']['bytes_read']} bytes")
+        check(p["train"]["epochs"][0]["samples"] == files, f"each sample once: {p['train']['epochs']}")
+        check(p["train"]["bytes_read"] == files * MIB, f"{p['train']['bytes_read']} bytes")
         check(p["reader"]["bytes_read"] > 0 and p["reader"]["errors"] == 0, f"{p['reader']}")
         check(present(folder, 0, "train") == [1, 1, 0, 0] and present(folder, 1, "reader") == [0, 0, 0, 1], "present")
         check(p["train"]["together"] == {"entry": 0, "set": "ranks 0-1", "alone": False, "against_alone": None},
@@ -107,7 +108,7 @@ def test_no_begin():
 
 def test_deadline():
     with Folder() as folder:
-        _, p = run(folder, job_of(train(epochs=100000), reader(), until="all"), "--deadline", "2 s", wanted=4)
+        _, p = run(folder, job_of(train(epochs=100000), reader(), until="all"), "--deadline", "2 s", "--grace", "60 s", wanted=4)
         check({x["status"] for x in p.values()} == {"interrupted"}, f"{p}")
 
 

@@ -3,7 +3,7 @@
 Azure's managed identity and with an Azure client secret, and renews them when they expire."""
 import json
 
-from haultest import SANITIZED, Folder, check
+from haultest import SANITIZED, Folder, check, pauses
 from objects import io, main, refused, servers, works
 
 SMALL = {"objects": 20, "size": "16 KiB", "block": "16 KiB", "depth": 4}
@@ -20,14 +20,15 @@ def store_of(facade):
     return {"uri": "gs://open/a", "endpoints": facade.endpoint()}
 
 
-def test_google_metadata():
+@pauses(VALID, 15)
+def test_google_metadata(valid):
     """Tokens are renewed during reads that last longer than they are valid, without an error. If the store refuses a token,
     haul gets a new one."""
     with Folder() as folder, servers.Rgw() as rgw:
         servers.public_bucket(rgw, "open")
-        with servers.Proxy(rgw.endpoint(), tokens=VALID) as facade:
+        with servers.Proxy(rgw.endpoint(), tokens=valid) as facade:
             env = {"GCE_METADATA_HOST": facade.host()}
-            p = works(2, folder, store_of(facade), [io("write", **SMALL), long_read(2 * VALID + 1)], env)["phases"][1]
+            p = works(2, folder, store_of(facade), [io("write", **SMALL), long_read(2 * valid + 1)], env)["phases"][1]
             stats = facade.stats()
             check(p["errors"] == 0 and p["measures"]["reads"] > 500, f"{p['errors']} errors, {p['measures']['reads']} reads")
             check(stats["handed"] >= 5 and "401" not in stats["answers"], f"{stats}")
@@ -37,8 +38,8 @@ def test_google_metadata():
             stats = facade.stats()
             check(p["errors"] == 0 and p["retries"] == stats["answers"]["401"] == 1 and stats["handed"] == 3, f"{p}\n{stats}")
         # A token that expires on the way of several requests at once, and one that is refused before.
-        for lasts, works_again in ((2, True), (600, False)):
-            with servers.Proxy(rgw.endpoint(), "outlast:3@first=6@method=GET@path=/a/io/000", tokens=lasts) as facade:
+        for lasts, works_again in ((valid, True), (600, False)):
+            with servers.Proxy(rgw.endpoint(), f"outlast:{valid + 2}@first=6@method=GET@path=/a/io/000", tokens=lasts) as facade:
                 args = (2, folder, store_of(facade), [long_read(1)], {"GCE_METADATA_HOST": facade.host()})
                 if works_again:
                     p = works(*args)["phases"][0]

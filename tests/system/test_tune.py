@@ -169,9 +169,9 @@ def test_signal():
     """A run that is stopped keeps what it knows, and writes no job."""
     with Folder() as folder:
         write_job(folder, io_job())
-        process = start(1, "run", "job.json", "--tune", "io.threads=1..128", "--tune", "io.depth=1..32", cwd=folder)
+        process = start(1, "run", "job.json", "--tune", "io.threads=1..128", "--tune", "io.depth=1..32", "--grace", "60 s", cwd=folder)
         began = time.monotonic()
-        while time.monotonic() - began < 60:
+        while process.poll() is None and time.monotonic() - began < HANGS_S:
             try:
                 with h5py.File(f"{folder}/results.h5") as h:
                     if sum(h["tune/settings"]["rounds"] > 0) >= 3:

@@ -143,11 +143,12 @@ def same_rounds(wanted, offsets, what):
     check(at == len(offsets), f"{what}: {len(offsets)} reads, not {at}")
 
 
-def test_a_slow_store_is_named():
+@pauses("1500 ms", "15 s")
+def test_a_slow_store_is_named(latency):
     """A build whose file gets no further tells which one it is."""
     with Folder() as folder:
         job = index_job(folder, BUILD)
-        job["stores"]["s"] = {"uri": "sim://slow", "commit_latency": "1500 ms"}
+        job["stores"]["s"] = {"uri": "sim://slow", "commit_latency": latency}
         r = run(folder, {**job, "stall_limit": "300 ms"})
         check(r.rc == 0 and f"sim://slow/vectors/{INDEX}" in r.err, f"{r}")
 

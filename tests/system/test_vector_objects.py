@@ -9,7 +9,7 @@ import socket
 import time
 
 import vector_modes
-from haultest import Folder, alone, check, finish, matrix, mpi, names_in, report, start, write_job
+from haultest import MEMORY, Folder, alone, check, finish, matrix, mpi, names_in, report, start, write_job
 from objects import CLEAN, main, run, servers, works
 
 SHAPE = {"vectors": 4000, "segments": 2, "dimension": 300, "type": "float16", "degree": 24}
@@ -68,7 +68,7 @@ def test_lists_and_larger_nodes():
 
 def test_ends():
     """A signal ends searches in the middle, and what they counted is kept; an endpoint that does not answer is an error."""
-    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+    with Folder(MEMORY) as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("vectors")
         store = {"uri": "s3://vectors/e", "endpoints": rgw.endpoint()}
         works(1, folder, store, [BUILD], rgw.env())
@@ -97,7 +97,7 @@ def test_load():
     load = {"vector": {"operation": "load", "name": "load", "slice": piece, "store": "d", "to": "local", "threads": 2,
                        "verify": "full", **SHAPE}}
     near = {"vector": {**search()["vector"], "store": "local"}}
-    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+    with Folder(MEMORY) as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("vectors")
         store = {"uri": "s3://vectors/l", "endpoints": rgw.endpoint()}
         works(2, folder, store, [BUILD], rgw.env())
@@ -139,7 +139,7 @@ def test_merges():
     change["vector"].update(inserts=6000, deletes=2000, merge_at=200, merges=1)
     after = {"vector": {**search(count=10, list=10)["vector"], **shape}}
     size = {n: 4096 * (1 + -(-n // 5)) for n in (1000, 1100)}
-    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+    with Folder(MEMORY) as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("vectors")
         store = {"uri": "s3://vectors/m", "endpoints": rgw.endpoint()}
         env = {**CLEAN, **rgw.env()}

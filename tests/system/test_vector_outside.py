@@ -181,7 +181,7 @@ def test_short_files_and_wrong_headers():
 
 def interrupted(folder, only, number):
     """Sends the signal to a run of the phase when it has done something; returns the phase as it was published."""
-    process = start(2, "run", "job.json", "--only", only, "--force", "--live", "-", "--quiet", cwd=folder)
+    process = start(2, "run", "job.json", "--only", only, "--force", "--grace", "60 s", "--live", "-", "--quiet", cwd=folder)
     began = time.monotonic()
     for line in process.stdout:
         if json.loads(line).get("bytes"):
