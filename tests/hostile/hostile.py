@@ -34,7 +34,7 @@ os.environ.setdefault("HAUL_SOURCE", SOURCE)
 os.environ.setdefault("HAUL", f"{SOURCE}/build/release/haul")
 os.environ.setdefault("HAUL_MPIEXEC", "mpiexec.mpich")
 sys.path[:0] = [HERE, f"{SOURCE}/tests/system"]
-from haultest import SANITIZED, Folder, check, finish, freeze, kill_run, mpi, ranks_in, ranks_of, \
+from haultest import HANGS_S, MEMORY, SANITIZED, Folder, check, finish, freeze, kill_run, mpi, ranks_in, ranks_of, \
     report, start, write_job  # noqa: E402
 from fuse import Fuse, can_mount  # noqa: E402
 from test_ends import Silent  # noqa: E402
@@ -42,7 +42,7 @@ from test_load import make_model  # noqa: E402
 
 GRACE_S, AFTER_S = 2, 20 if SANITIZED else 5
 # How long a run may take to begin, and its phase to say that it runs, before the moment comes all the same.
-BEGIN_S, SILENT_S = 60, 1.5
+BEGIN_S, SILENT_S = HANGS_S, 1.5
 LIBRARY = os.environ.get("HAUL_TEST_DFS", f"{SOURCE}/build/release/tests/libs/dfs/libtest_dfs.so")
 FAULTS = os.environ.get("HAUL_TEST_CALL_FAULTS", f"{SOURCE}/build/release/tests/libcall_faults.so")
 TRACE = f"{SOURCE}/tests/fixtures/traces/tiny-1b_2_users_40s.csv.zst"
@@ -179,11 +179,13 @@ def live(folder):
 
 
 def wait_for_moment(draw, folder, process):
+    """Returns the seconds that the run needed to begin."""
     began = time.monotonic()
-    first = None
+    first = begun = None
     while process.poll() is None:
         now = time.monotonic()
-        if draw.store == "results" and now - began > BEGIN_S / 6:
+        begun = begun or (now if len(ranks_of(process)) == draw.ranks else None)
+        if draw.store == "results" and begun and now - begun > 10:
             break  # HDF5 tries again for ever where a write is interrupted each time
         check(now - began < BEGIN_S, "the run does not begin")
         if draw.early:
@@ -196,7 +198,9 @@ def wait_for_moment(draw, folder, process):
             if "hostile" in states or (first and now - first > SILENT_S):
                 break
         time.sleep(0.02)
+    took = (begun or time.monotonic()) - began
     time.sleep(draw.wait_s)
+    return took
 
 
 def give_signal(draw, process):
@@ -262,7 +266,7 @@ def check_results(draw, folder, before, r):
 
 def try_one(draw, server):
     """One run. Returns what became of it; an AssertionError tells what broke."""
-    with Folder() as folder:
+    with Folder(MEMORY) as folder:
         folder = os.path.realpath(folder)
         os.makedirs(f"{folder}/pool/cont")
         job, before = job_of(draw, folder, server)
@@ -293,7 +297,8 @@ def try_one(draw, server):
 
 
 def watch(draw, folder, process, fuse):
-    wait_for_moment(draw, folder, process)
+    # A machine on which the start took long also takes long for the end.
+    after = max(AFTER_S, 3 * wait_for_moment(draw, folder, process))
     if fuse:
         fuse.fall_silent()
     if draw.store == "dfs":
@@ -302,11 +307,11 @@ def watch(draw, folder, process, fuse):
     states = live(folder)
     ended = process.poll() is not None
     began = time.monotonic() if ended else give_signal(draw, process)
-    r = finish(process, began, GRACE_S + AFTER_S + 60)
-    check(ended or r.seconds <= GRACE_S + AFTER_S, f"ended {r.seconds:.1f} s after the signal, of which {GRACE_S} are its grace: {r}")
+    r = finish(process, began, GRACE_S + after + 60)
+    check(ended or r.seconds <= GRACE_S + after, f"ended {r.seconds:.1f} s after the signal, of which {GRACE_S} are its grace: {r}")
     check("anitizer" not in r.err and "Assertion" not in r.err and "egmentation" not in r.err, f"{r}")
     # Ranks publish when mpiexec has been lost, too.
-    until = max(time.monotonic() + 2, began + GRACE_S + AFTER_S)
+    until = max(time.monotonic() + 2, began + GRACE_S + after)
     while ranks_in(folder) and time.monotonic() < until:
         time.sleep(0.05)
     check(not ranks_in(folder), f"{len(ranks_in(folder))} ranks go on: {r}")

@@ -132,7 +132,7 @@ class Server:
     def stop(self):
         self.end_all()
         self.guard.stdin.close()
-        self.guard.wait(30)
+        self.guard.wait(300)  # a disk may stall
 
     def said(self, name):
         """The end of a process's output."""

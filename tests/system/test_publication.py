@@ -289,7 +289,7 @@ def hangs_at(folder, job, step, ready=None, published=None):
     env = {**PARTS, "HAUL_FAULT_RANK": "0", "HAUL_FAULT": f"step:{step + 1}:hang+", "HAUL_FAULT_HITS": hung}
     process = start(2, "run", "job.json", "--force", "--grace", f"{GRACE_S} s", cwd=folder,
                     env={**env, "HAUL_FAULT_WHEN": now} if ready else env)
-    until = time.monotonic() + 60
+    until = time.monotonic() + HANGS_S
     while not (ready() if ready else os.path.exists(hung)):
         check(process.poll() is None and time.monotonic() < until, f"{process.poll()}: {process.communicate() if process.poll() is not None else ''}")
         time.sleep(0.02)
@@ -348,14 +348,14 @@ def test_file_system_hangs_with_a_rank():
 def test_data_hang_and_results_do_not():
     """The copy that speaks the last words does not come to an end where files of the data are closed; the results are there all the
     same."""
-    with Folder() as folder:
+    with Folder(MEMORY) as folder:
         io = {"store": "d", "objects": 8, "size": 65536, "block": 4096}
         write_job(folder, {"name": "hung", "stores": {"d": {"uri": f"file://{folder}/data", "engine": "psync"}},
                            "phases": [{"io": {"operation": kind, "name": kind, **io}} for kind in ("write", "read")]})
         hung = f"{folder}/hung"
         process = start(2, "run", "job.json", "--grace", f"{GRACE_S} s", cwd=folder, env={
             "LD_PRELOAD": PRELOAD, "HAUL_FAULT_PATH": f"{folder}/data/", "HAUL_FAULT_RANK": "0", "HAUL_FAULT": "read:40:hang", "HAUL_FAULT_HITS": hung})
-        until = time.monotonic() + 60
+        until = time.monotonic() + HANGS_S
         while not os.path.exists(hung):
             check(process.poll() is None and time.monotonic() < until, f"{process.poll()}")
             time.sleep(0.02)

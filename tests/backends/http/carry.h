@@ -7,7 +7,7 @@
 #include "backends/http/wire/transport.h"
 #include "tests/backends/http/script_server.h"
 
-enum { BODY_MAX = 4 << 20, HANGS_S = 60 };
+enum { BODY_MAX = 4 << 20, HANGS_S = 120 };
 #define SECOND UINT64_C(1000000000)
 #define OK     "HTTP/1.1 200 OK\r\n"
 #define FOUR   OK "content-length: 4\r\n\r\n"

@@ -70,7 +70,7 @@ static void test_answers(void)
 		char url[64];
 
 		server_listen(8);
-		t = carry_open(transports[k % 2], &carried.clock, 10 * SECOND);
+		t = carry_open(transports[k % 2], &carried.clock, 60 * SECOND);
 		for (int i = 0; i < 2; i++) {
 			struct exchange x = carry_get(url, "127.0.0.1");
 
@@ -108,7 +108,7 @@ static void test_head(void)
 	struct transport *t;
 
 	server_listen(8);
-	t = carry_open(&transport_native, &carried.clock, 10 * SECOND);
+	t = carry_open(&transport_native, &carried.clock, 60 * SECOND);
 	for (int i = 0; i < 3; i++) {
 		struct exchange x = carry_get(url, "localhost");
 
@@ -146,7 +146,7 @@ static void test_in_place(void)
 	for (uint64_t i = 0; i < 1048000; i++)
 		large[i] = body_byte(i);
 	server_listen(8);
-	t = carry_open(&transport_native, &carried.clock, 10 * SECOND);
+	t = carry_open(&transport_native, &carried.clock, 60 * SECOND);
 	x = carry_get(url, "127.0.0.1");
 	x.place = carry_place;
 	carry(t, &x, &s, NULL);
@@ -220,7 +220,7 @@ static void test_guessed_heads(void)
 		char url[64];
 
 		server_listen(8);
-		t = carry_open(&transport_native, &carried.clock, 10 * SECOND);
+		t = carry_open(&transport_native, &carried.clock, 60 * SECOND);
 		for (int k = 0; k < 4; k++) {
 			const struct script *s = k == 2 ? &table[i / 2].script : &before;
 			struct exchange x = carry_get(url, "127.0.0.1");
@@ -351,7 +351,7 @@ static void test_acknowledges(void)
 		char url[64];
 
 		server_listen(8);
-		t = carry_open(&transport_native, &carried.clock, 10 * SECOND);
+		t = carry_open(&transport_native, &carried.clock, 60 * SECOND);
 		for (int i = 0; i < TIMES; i++) {
 			struct exchange x = carry_get(url, "127.0.0.1");
 
@@ -392,7 +392,7 @@ static void test_local_buffer(void)
 		setsockopt(server.listener, SOL_SOCKET, SO_SNDBUF, &half, n);
 		getsockopt(server.listener, SOL_SOCKET, SO_SNDBUF, &bytes, &n);
 		fixed = bytes == 2 * half;
-		t = carry_open(&transport_native, &carried.clock, 10 * SECOND);
+		t = carry_open(&transport_native, &carried.clock, 60 * SECOND);
 		x = carry_get(url, hosts[i]);
 		carry(t, &x, &s, NULL);
 		CU_ASSERT_EQUAL(x.status, 0);

@@ -57,7 +57,7 @@ static void test_failures(void)
 		char url[64];
 
 		server_listen(8);
-		t = carry_open(transports[k % 2], &carried.clock, 10 * SECOND);
+		t = carry_open(transports[k % 2], &carried.clock, 60 * SECOND);
 		x = carry_get(url, "127.0.0.1");
 		carry(t, &x, &e->script, NULL);
 		CU_ASSERT_EQUAL(x.status, e->status);
@@ -84,7 +84,7 @@ static void test_early_answers(void)
 		char url[64];
 
 		server_listen(8);
-		t = carry_open(&transport_native, &carried.clock, 10 * SECOND);
+		t = carry_open(&transport_native, &carried.clock, 60 * SECOND);
 		for (int i = 0; i < 2; i++) {
 			x = carry_get(url, "127.0.0.1");
 			x.method = HTTP_PUT;
@@ -132,7 +132,7 @@ static void test_ended_by_caller(void)
 		char url[64];
 
 		server_listen(8);
-		t = carry_open(transports[k % 2], &carried.clock, 10 * SECOND);
+		t = carry_open(transports[k % 2], &carried.clock, 60 * SECOND);
 		for (int i = 0; i < 2; i++) {
 			x = carry_get(url, "127.0.0.1");
 			x.consume = k / 2 == 0 ? enough : refuse;
@@ -168,7 +168,7 @@ static void test_kept_connection_ends(void)
 		char url[64];
 
 		server_listen(8);
-		t = carry_open(transports[k > 0], &carried.clock, 10 * SECOND);
+		t = carry_open(transports[k > 0], &carried.clock, 60 * SECOND);
 		x = carry_get(url, "127.0.0.1");
 		carry(t, &x, s, NULL);
 		CU_ASSERT_EQUAL(x.status, 0);
@@ -198,7 +198,7 @@ static void test_no_connection(void)
 
 		server_listen(8);
 		close(server.listener);
-		t = carry_open(transports[k], &carried.clock, 10 * SECOND);
+		t = carry_open(transports[k], &carried.clock, 60 * SECOND);
 		x = carry_get(url, "127.0.0.1");
 		carry(t, &x, &s, NULL);
 		CU_ASSERT_EQUAL(x.status, -ECONNREFUSED);

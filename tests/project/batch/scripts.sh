@@ -38,9 +38,9 @@ for script in "${scripts[@]}"; do
 	check "$script: RANKS_PER_NODE replaces the job's number of ranks" called "--set cluster.ranks_per_node=6"
 	[ "$full" = 1 ] || [ "$script" = "${scripts[0]}" ] || continue
 
-	job "$script" "n1 bad2 n3" NODES=2 RC=8 CHECK_SECONDS=8
+	job "$script" "n1 bad2 n3" NODES=2 RC=8 CHECK_SECONDS=45
 	check "$script: a node that hangs is left out, and haul's exit status is kept" status_is 8
-	check "$script: the node that hangs is named" said 'left out: bad2: no answer within 8 s'
+	check "$script: the node that hangs is named" said 'left out: bad2: no answer within 45 s'
 
 	job "$script" "n1 n2 dead3 n4 n5 n6 blind7 n8" NODES=6
 	check "$script: a dead node is left out" status_is 0
@@ -120,7 +120,7 @@ job slurm/unet3d_512nodes.sh "n1 n2" NODES=2 STEPS= TIME_LEFT=UNLIMITED
 check "without STEPS the job decides over its files" not_called "dataset.files"
 check "without a time limit there is no deadline" not_called "--deadline"
 job slurm/unet3d_512nodes.sh "n1" NODES=1 TIME_LEFT=INVALID RESERVE=60
-check "without an answer of squeue, the header's limit holds" grep -qE -- "--deadline 107[0-9][0-9] s " calls
+check "without an answer of squeue, the header's limit holds" deadline_of $((10800 - 60))
 job slurm/unet3d_small.sh "n1" NODES=1 BIND=1,2,3
 check "a list of cores of another length is refused" said "BIND: 3 cores for 8 ranks per node"
 job slurm/unet3d_small.sh "n1" NODES=1 BIND=1,2,3 RANKS_PER_NODE=3

@@ -155,7 +155,7 @@ echo $$ >"$WORK/pid"
 [ "${LINGER:-0}" = 1 ] || exit "${RC:-0}"
 trap 'echo "haul got USR1" >>"$WORK/calls"; exit 4' USR1
 : >"$WORK/started"
-for _ in $(seq 300); do sleep 0.1; done
+for _ in $(seq 6000); do sleep 0.1; done
 X2
 
 export REAL_HAUL=${HAUL:?}
@@ -183,17 +183,29 @@ start()
 	: >calls
 	: >asked
 	tr ' ' '\n' <<<"$nodes" >nodefile
-	env STAND_IN_NODES="$nodes" HAUL_DATA="$work/data" "${settings[@]}" bash "$script" "${words[@]}" >log 2>&1 &
+	{
+		echo "$BASHPID" >script_pid # before the script asks for it
+		exec env STAND_IN_NODES="$nodes" HAUL_DATA="$work/data" "${settings[@]}" bash "$script" "${words[@]}"
+	} >log 2>&1 &
 	script_pid=$!
-	echo $script_pid >script_pid
 }
 
 # run …: takes the arguments of start, and leaves rc and the files calls, asked and log.
 run()
 {
+	local began=$SECONDS
 	start "$@"
 	wait "$script_pid"
 	rc=$?
+	took=$((SECONDS - began + 1))
+}
+
+# deadline_of SECONDS: the deadline is so long, less what the script has taken until then.
+deadline_of()
+{
+	local found
+	found=$(sed -n 's/.*--deadline \([0-9]*\) s.*/\1/p' calls | head -n 1)
+	[ -n "$found" ] && [ "$found" -le "$1" ] && [ "$found" -ge $(($1 - took)) ]
 }
 
 run_and_stop()

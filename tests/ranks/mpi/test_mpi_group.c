@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -197,27 +198,31 @@ static void test_agree(struct group *g)
 	       "all ranks return one rank's error");
 }
 
-/* Rank 0 enters first, waits long, and logs in which call it waits. */
+/* Rank 0 waits for the last one, and logs in which call. The last one comes only then. */
 static void test_slow_waits(struct group *g)
 {
-	const uint64_t late = 300000000;
+	const uint64_t slow_ns = 150000000;
 	char text[512] = "", name[] = "/tmp/test_mpi_group.XXXXXX";
 	struct log log = {.fd = -1};
+	struct stat st = {.st_size = 0};
 	ssize_t n;
 
 	if (g->size == 1)
 		return;
 	if (g->rank == 0) {
 		log_init(&log, mkstemp(name), LOG_INFO, 0, g->size);
-		unlink(name);
-		mpi_group_set_log(g, &log, late / 2);
+		mpi_group_set_log(g, &log, slow_ns);
+	}
+	group_broadcast(g, name, sizeof(name));
+	group_barrier(g);
+	for (int looks = 0; g->rank == g->size - 1 && !st.st_size && looks < 120000; looks++) {
+		usleep(1000);
+		stat(name, &st);
 	}
 	group_barrier(g);
 	if (g->rank)
-		usleep((useconds_t)(late / 1000));
-	group_barrier(g);
-	if (g->rank)
 		return;
+	unlink(name);
 	mpi_group_set_log(g, NULL, 0);
 	n = pread(log.fd, text, sizeof(text) - 1, 0);
 	close(log.fd);
