@@ -33,8 +33,9 @@ TRANSPORT = os.environ.get("HAUL_TEST_TRANSPORT")
 SEED = int(os.environ.get("HAUL_TEST_SEED", time.time_ns() % 1000000))
 # A log with a row for each operation, also where a busy machine does not write them for a while.
 WHOLE_LOG = ("--op-log", "ops.tsv.zst", "--op-log-rows", 1 << 18)
-# A folder for results of runs that end early: they must be written soon, and a disk may stall.
-MEMORY = "/dev/shm"
+# A folder in memory for runs that end early: their results must be written soon, and a disk may stall. None, which is any folder,
+# where a container has given it little room.
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 1 << 30 else None
 # A process that takes longer counts as hung. Even a busy machine must not need this time.
 HANGS_S = 300
 # Below nohup it is ignored, and would be in all runs that a test sends it to.

@@ -228,11 +228,11 @@ def test_signal():
 
 def test_stopped_rank():
     """Where a rank does not come to an end in the first run, the card says what it is of, and how it ended."""
-    with Folder(MEMORY) as folder:
-        uri = f"file://{folder}/data"
+    with Folder(MEMORY) as folder, Folder() as disk:
+        uri = f"file://{disk}/data"
         process = start(2, "assess", uri, "--budget", "10 min", "--space", "1 GiB", "--grace", "2 s", cwd=folder)
         began = time.monotonic()
-        while time.monotonic() - began < HANGS_S and not (os.path.isdir(f"{folder}/data/assess/write") and os.listdir(f"{folder}/data/assess/write")):
+        while time.monotonic() - began < HANGS_S and not (os.path.isdir(f"{disk}/data/assess/write") and os.listdir(f"{disk}/data/assess/write")):
             time.sleep(0.05)
         freeze(ranks_of(process)[1])
         process.send_signal(signal.SIGTERM)

@@ -92,14 +92,15 @@ def silent(kind, ranks, wait_s):
         hang = os.path.join(folder, "hang")
         write_job(folder, {"stores": store(), "dataset": {"format": "npz", "files": 1000000 if kind == "generate" else 16, "sample_bytes": 20000},
                            "phases": ([{"generate": {}}] if kind in ("train", "batch") else []) + KINDS[kind]})
-        process = start(ranks, "run", "job.json", "--force", "--live", "live", cwd=folder, env=environment(folder, HAUL_DFS_HANG=hang),
+        process = start(ranks, "run", "job.json", "--force", cwd=folder, env=environment(folder, HAUL_DFS_HANG=hang),
                         start_new_session=True)
         try:
             while not any(w[0] == "connect" for w in (lines(folder) if os.path.exists(folder + "/log") else [])):
                 check(process.poll() is None, "the run has ended before it connected")
                 time.sleep(0.01)
             time.sleep(wait_s)
-            ran = os.path.exists(f"{folder}/live") and '"running"' in open(f"{folder}/live").read()
+            # haul's own files begin with a dot.
+            ran = any(w[0] in ("create", "open") and len(w) > 1 and not os.path.basename(w[1]).startswith(".") for w in lines(folder))
             touch(hang)
             time.sleep(0.1)
             began = time.monotonic()

@@ -352,7 +352,7 @@ def test_checkpoints_are_no_warmup():
         phase = next(p for p in report(f"{folder}/results.h5")["phases"] if p["kind"] == "train")
         took = sum(phase["accounts"][key] for key in ("compute", "storage", "ranks", "haul", "checkpoint"))
         share = round(100 * phase["accounts"]["checkpoint"] / took)
-        check(r.rc == 0 and share > 55, f"{r} {phase['accounts']}")
+        check(r.rc == 0 and share > 60, f"{r} {phase['accounts']}")
         said = re.search(r"busy [\d.]+ % of the time without\s+checkpoints,\s+which\s+took\s+(\d+) % of\s+the\s+phase", r.out)
         check(said and abs(int(said.group(1)) - share) <= 1, f"{r}")
         # One step of 60 is; a busy machine may start its threads late. Were checkpoints warm-up, they would be more than all the rest.

@@ -203,17 +203,8 @@ def test_refusals():
 
 
 def compare(name, what, ranks, within=0.02):
-    """A run and its simulation. What else the machine does makes a run slower, so there are three of them."""
+    """A run and its simulation."""
     simulated = simulate(what, "--ranks-per-node", ranks, "--seeds", 1)["phases"][0]
-    for left in (2, 1, 0):
-        try:
-            return compare_once(name, what, ranks, within, simulated)
-        except AssertionError as e:
-            check(left, e)
-            print(e, flush=True)
-
-
-def compare_once(name, what, ranks, within, simulated):
     with Folder() as folder:
         write_job(folder, what)
         r = mpi(ranks, "run", "job.json", "--quiet", cwd=folder)
