@@ -147,7 +147,7 @@ int h5_divert(const char *path, int rc, struct err *err)
 		target[n] = '\0';
 		if (strcmp(target, whole) != 0)
 			continue;
-		if (rc == 0 && fsync(fd) < 0 && errno != EINVAL)
+		if (rc == 0 && TEMP_FAILURE_RETRY(fsync(fd)) < 0 && errno != EINVAL)
 			rc = err_set(err, -errno, "results file %s cannot be written: %s", path,
 				     strerror(errno));
 		dup2(nowhere, fd);

@@ -202,7 +202,8 @@ static int sync_folder(const char *path)
 		return -ENOMEM;
 	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
-		if (fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP && errno != EBADF)
+		if (TEMP_FAILURE_RETRY(fsync(fd)) < 0 && errno != EINVAL && errno != ENOTSUP &&
+		    errno != EBADF)
 			rc = -errno;
 		close(fd);
 	}
@@ -233,7 +234,7 @@ int staging_publish(const char *part, const char *path, bool exclusive, struct e
 {
 	int fd = open(part, O_RDWR | O_CLOEXEC), rc = 0;
 
-	if (fd < 0 || fdatasync(fd) < 0)
+	if (fd < 0 || TEMP_FAILURE_RETRY(fdatasync(fd)) < 0)
 		rc = -errno;
 	if (fd >= 0 && close(fd) < 0 && rc == 0)
 		rc = -errno;

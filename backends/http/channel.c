@@ -201,7 +201,7 @@ static void channel_step(struct http_slot *s, enum http_step step)
 		return;
 	}
 	if (channel_decides_upload(s))
-		upload_of(s)->unanswered = true;
+		upload_asked(s);
 	s->step_ns = channel_publishes(s) ? clock_now(ch->channel->store->clock) : 0;
 	x->address = channel_address(s);
 	ch->transport->ops->start(ch->transport, x);
@@ -407,9 +407,14 @@ static bool channel_unexplained(const struct http_slot *s)
 	return s->step == STEP_HEAD && (status == 400 || status == 401 || status == 403);
 }
 
-/* The step after an answer that is not a success. */
+/* The step after an answer that is not a success. One of a gateway does not say what the server
+ * behind it did. */
 static enum http_step channel_refused(struct http_slot *s)
 {
+	uint16_t status = s->exchange.answer.status;
+
+	if (channel_decides_upload(s) && status != 502 && status != 504)
+		upload_of(s)->unanswered = false;
 	if (channel_redirected(s))
 		return s->step;
 	if (channel_gone(s))
@@ -425,6 +430,7 @@ static enum http_step channel_answered(struct http_slot *s)
 {
 	const struct dialect *dialect = s->channel->store->dialect;
 	struct request *req = s->req;
+	bool refused = false;
 	int rc = 0;
 
 	if (s->step == STEP_EXPLAIN) {
@@ -433,12 +439,16 @@ static enum http_step channel_answered(struct http_slot *s)
 	}
 	if (slot_reads_xml(s))
 		rc = body_xml_end(s);
-	if (rc == 0 && channel_may_hold_error(s))
+	if (rc == 0 && channel_may_hold_error(s)) {
 		rc = fault_in_success(s);
+		refused = rc < 0;
+	}
 	if (rc == 0 && s->step == STEP_GET)
 		rc = slot_sum_compare(s);
 	if (rc == 0 && dialect->read)
 		rc = dialect->read(s);
+	if (channel_decides_upload(s) && (rc == 0 || refused))
+		upload_of(s)->unanswered = false;
 	if (rc == 0)
 		return channel_next(s);
 	req->answer.status = rc;
@@ -471,11 +481,12 @@ static enum http_step channel_ended(struct http_slot *s)
 		answer->publish_ns += clock_now(s->channel->channel->store->clock) - s->step_ns;
 	s->text[s->text_used] = '\0';
 	if (x->status < 0) {
+		/* Nobody was asked, so nothing has begun. */
+		if (s->step == STEP_BEGIN && x->fault == REQ_FAULT_CONNECT)
+			upload_of(s)->unanswered = false;
 		fault_of_exchange(s);
 		return STEP_OVER;
 	}
-	if (channel_decides_upload(s))
-		upload_of(s)->unanswered = false;
 	if (x->answer.status < 200 || x->answer.status >= 300)
 		return channel_refused(s);
 	return channel_answered(s);

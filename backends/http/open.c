@@ -140,7 +140,7 @@ static void http_say_left(const struct store *store, struct http_store *http)
 	if (unknown)
 		log_say(store->log, LOG_WARNING,
 			"may have left %s in %s, which `haul clean` drops: the store was asked to "
-			"begin, end or drop as many, and no answer came",
+			"begin, end or drop as many, and no answer said what it did",
 			units_counted(said, unknown, "unfinished upload"), store->uri);
 }
 

@@ -251,6 +251,16 @@ static void upload_begun(const struct http_slot *s)
 		memcpy(s->req->begin.shared->id, u->id, sizeof(u->id));
 }
 
+void upload_asked(const struct http_slot *s)
+{
+	struct upload *u = upload_of(s);
+
+	/* The attempt before may have begun one, whose id nobody knows. */
+	if (u->unanswered && s->step == STEP_BEGIN)
+		atomic_fetch_add(&s->channel->store->uploads_unknown, 1);
+	u->unanswered = true;
+}
+
 enum http_step upload_begin(struct http_slot *s)
 {
 	struct request *req = s->req;

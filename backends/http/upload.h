@@ -48,6 +48,8 @@ enum http_step upload_abort(struct http_slot *s);
 /* REQ_CLOSE of an object that was joined, or of one that is open for reading. */
 enum http_step upload_close(struct http_slot *s);
 
+/* A step that decides whether an upload is there is about to be sent. */
+void upload_asked(const struct http_slot *s);
 /* The step that follows one that was a success. */
 enum http_step upload_next(struct http_slot *s);
 

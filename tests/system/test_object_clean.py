@@ -26,9 +26,9 @@ class Bucket:
         self.client = rgw.client()
         self.env = {**CLEAN, **(rgw.env() if scheme == "s3" else {"GS_ACCESS_KEY_ID": rgw.KEY, "GS_SECRET_ACCESS_KEY": rgw.SECRET})}
 
-    def job(self, phases, endpoint=None):
+    def job(self, phases, endpoint=None, **more):
         store = {"uri": f"{self.scheme}://{self.name}/x", "endpoints": endpoint or self.rgw.endpoint(), "transfer": 5 * MIB,
-                 "retry": {"first": "5 ms", "longest": "200 ms"}}
+                 "retry": {"first": "5 ms", "longest": "200 ms"}, **more}
         data = {"dataset": DATASET} if any("generate" in phase for phase in phases) else {}
         write_job(self.folder, {"seed": 7, "stores": {"d": store}, **data, "phases": phases})
 
@@ -144,6 +144,25 @@ def test_signal_while_store_is_silent(grace):
                      unanswered=True)
         check(r.err.count("warning: may have left 1 unfinished upload in s3://by-s3/x") == 2 and "warning: left" not in r.err, f"{r}")
         check(not at.uploads(), f"{at.uploads()}")
+
+
+def test_begun_again():
+    """An answer to the request that begins an upload is lost or cut: another one is begun, and the first, whose id nobody knows, is
+    told of. Where nobody was asked, or the store refused, none is."""
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        at = Bucket(rgw, folder, "s3")
+        phase = io("write", folder="a/whole", objects=1, size=15 * MIB, block=5 * MIB, depth=2)
+        for transport in ("native", "curl"):
+            for fault, first, left, told in (("trunc:0", 1, 1, 1), ("trunc:0", 3, 3, 3), ("rstmid:0", 1, 1, 1), ("close", 2, 0, 2), ("rubbish:x", 1, 0, 1), ("err200", 1, 0, 0), ("503", 2, 0, 0)):
+                with servers.Proxy(rgw.endpoint(), f"{fault}@first={first}@method=POST@path=uploads") as proxy:
+                    at.job([phase], proxy.endpoint(), transport=transport)
+                    r = mpi(2, "run", "job.json", "--force", cwd=folder, env=at.env)
+                found = sum(map(int, re.findall(r"warning: may have left (\d+) unfinished upload", r.err)))
+                check(r.rc == (fault == "rubbish:x") and (len(at.uploads()), found) == (left, told) and "warning: left" not in r.err,
+                      f"{transport}, {fault}: {at.uploads()}, {found}: {r}")
+                at.job([phase])
+                r = alone("clean", "job.json", cwd=folder, env=at.env)
+                check(r.rc == 0 and not at.uploads(), f"{transport}, {fault}: {at.uploads()}: {r}")
 
 
 def test_objects_of_others():

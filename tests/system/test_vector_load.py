@@ -88,9 +88,10 @@ def test_wrong_bytes():
         r = run(folder, job_of(folder, load(on_error="count")))
         p, = report(f"{folder}/results.h5")["phases"]
         check(p["errors"] == p["measures"]["payload_errors"] == 1, f"{p['errors']} {p['measures']}")
-        os.truncate(path, 3 * SLICE)
+        end = SIZE // SLICE * SLICE + 100  # in the last slice, since others that are wrong may be the first to say so
+        os.truncate(path, end)
         r = run(folder, job_of(folder, load(to="near", verify="none")))
-        check(r.rc != 0 and f"{FILES[1]}: ends at byte {3 * SLICE} of {SIZE}" in " ".join(r.err.split()), f"{r}")
+        check(r.rc != 0 and f"{FILES[1]}: ends at byte {end} of {SIZE}" in " ".join(r.err.split()), f"{r}")
 
 
 def test_refusals():
