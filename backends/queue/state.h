@@ -80,6 +80,7 @@ struct queue {
 	 * measured; whether a request has ended in it; what is called before that one is counted. */
 	uint64_t from_ns;
 	bool entered;
+	uint64_t outside; /* requests that ended after that and belong to the warm-up */
 	void (*enter)(void *argument);
 	void *enter_argument;
 	struct queue_counts op[REQ_OPS];

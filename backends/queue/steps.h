@@ -150,18 +150,22 @@ static inline void queue_count(struct queue *q, const struct request *req, uint6
 static void queue_count_within(struct queue *q, const struct request *req)
 {
 	const struct answer *a = &req->answer;
+	bool whole = window_has(q->from_ns, a->submit_ns, a->done_ns);
 
 	if (a->done_ns >= q->from_ns && !q->entered) {
 		q->entered = true;
 		q->enter(q->enter_argument);
 	}
 	/* Before the window is entered, all of the warm-up counts. */
-	if (!q->entered)
+	if (!q->entered) {
 		queue_count(q, req, a->done_bytes, true);
-	else if (a->done_ns >= q->from_ns)
+		return;
+	}
+	q->outside += !whole;
+	if (a->done_ns >= q->from_ns)
 		queue_count(q, req,
 			    window_share(q->from_ns, a->submit_ns, a->done_ns, a->done_bytes),
-			    window_has(q->from_ns, a->submit_ns, a->done_ns));
+			    whole);
 }
 
 /* Counts a request that has ended, and shows it to the observers. One that was given up, because the

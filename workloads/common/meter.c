@@ -148,6 +148,15 @@ uint64_t meter_clear(struct meter *m, uint64_t start_ns)
 	return requests;
 }
 
+uint64_t meter_outside(const struct meter *m)
+{
+	uint64_t requests = 0;
+
+	for (uint32_t i = 0; i < m->queue_count; i++)
+		requests += m->queues[i]->outside;
+	return requests;
+}
+
 /* Requests that are a part of what was asked for: of others, each is an operation. */
 static const uint32_t request_parts = 1u << REQ_OPEN | 1u << REQ_CLOSE | 1u << REQ_BEGIN |
 				      1u << REQ_COMMIT | 1u << REQ_ABORT | 1u << REQ_UPDATE;

@@ -121,6 +121,8 @@ void meter_attach(struct meter *m, struct queue *q);
 /* End of warm-up: resets all counters, and the window that is measured begins at start_ns. Returns how many requests were counted
  * before. */
 uint64_t meter_clear(struct meter *m, uint64_t start_ns);
+/* How many requests ended after that, but belong to the warm-up (core/measure/window.h). */
+uint64_t meter_outside(const struct meter *m);
 
 /* Sets the time from which failures and the timeline count. Call before the first request. */
 void meter_start(struct meter *m, uint64_t start_ns);

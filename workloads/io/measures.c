@@ -73,7 +73,7 @@ void io_count_thread(const struct crew_thread *w, struct tally *t)
 		return;
 	io_count_done(thread, t);
 	row[IO_PAYLOAD_ERRORS] += thread->payload_errors;
-	row[IO_WARMUP_OPERATIONS] += thread->warmup_operations;
+	row[IO_WARMUP_OPERATIONS] += thread->warmup_operations + meter_outside(&w->meter);
 	row[IO_GETS] += thread->gets;
 	row[IO_PUTS] += thread->puts;
 	row[IO_ENTRIES] += thread->entries;

@@ -2,6 +2,7 @@
 /* Tests of the times of the phase "io", in virtual time and on stores that take a known time: which
  * thread is done first and last, what a time limit and a stonewall end, and the latencies of
  * service and response. */
+#include <math.h>
 #include <stdio.h>
 
 #include "core/measure/window.h"
@@ -92,7 +93,7 @@ static void test_warmup_border(void)
 		unsigned count = threads[i / 4 % COUNT(threads)], depth = i & 2 ? 3 : 1;
 		bool writes = i & 1;
 		double latency_ms = latencies[i / 4 / COUNT(threads)] * window_ms;
-		double truth = count * depth * bytes / latency_ms * 1e3, seconds;
+		double truth = count * depth * bytes / latency_ms * 1e3, seconds, requests;
 		char store[64], text[256];
 		const char *const phases[] = {text};
 		const uint64_t *row;
@@ -126,6 +127,10 @@ static void test_warmup_border(void)
 			timeline += f->tallies[0].timeline->row[s][writes ? SECOND_BYTES_WRITTEN
 									  : SECOND_BYTES_READ];
 		CU_ASSERT_EQUAL(timeline, moved);
+		/* Each request, opens too, is either the warm-up's or the window's. */
+		requests = count * (1 + depth * ceil((warmup_ms + window_ms) / latency_ms));
+		CU_ASSERT_EQUAL(row[IO_WARMUP_OPERATIONS] + row[writes ? IO_WRITES : IO_READS],
+				requests);
 		fixture_free(f);
 	}
 }
