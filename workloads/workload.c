@@ -61,6 +61,7 @@ int workload_run(const struct workload *w, struct phase_context *ctx, enum stop_
 	/* After the measures: sentences quote them. */
 	if (rc == 0 && w->say)
 		w->say(run);
+	ctx->counted = true;
 	w->close(run);
 out_free:
 	free(run);

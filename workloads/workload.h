@@ -185,6 +185,7 @@ struct phase_context {
 	void (*publish)(void *publish_argument, struct tally *so_far);
 	void *publish_argument;
 	struct tally *tally; /* made by the caller (workload_tally) */
+	bool counted;        /* filled by run: the tally is complete; what is left is to close */
 	struct snapshot *
 		snapshot; /* open while the phase counts beside its tally (common/snapshot.h), else NULL */
 	struct op_log *op_log; /* workload_store_open gives it to the phase's stores; NULL: none */

@@ -25,8 +25,10 @@ static bool words_counted(struct phase_run *p, struct tally *t)
 {
 	struct err ignored = {0};
 
-	if (p->counted) {
+	if (p->ctx.counted) {
 		*t = p->tally;
+		if (!p->counted)
+			phase_count(p, t->rank_row);
 		return true;
 	}
 	if (!p->ctx.snapshot || tally_init_like(t, &p->tally, &ignored) < 0)

@@ -21,7 +21,7 @@ struct phase_run {
 	struct phase_context ctx;
 	struct tally tally;
 	uint64_t number; /* of the phase in the results */
-	bool counted;    /* the tally is complete */
+	bool counted;    /* the tally also has what was counted from outside */
 	struct progress_line line;
 	uint64_t
 		utc_ns; /* add the aligned clock to get UTC as the first rank has it (phase_utc_ns) */

@@ -307,7 +307,6 @@ static void set_run_own(struct set_run *t, struct err *err)
 	p->number = run->published + t->mine;
 	run->phase = p;
 	p->rc = workload_run(p->workload, &p->ctx, &p->stopped, err);
-	p->counted = true;
 	watchdog_touch(&run->watchdog);
 	p->finished_ns = phase_utc_ns(p);
 	/* First: others wait in set_begin for this phase. */
@@ -318,6 +317,7 @@ static void set_run_own(struct set_run *t, struct err *err)
 	set_null(t);
 	set_say_interim(t);
 	phase_count(p, p->tally.rank_row);
+	p->counted = true;
 }
 
 /* Answers until all phases have ended. Whoever waits here passes on signals that came to it. */

@@ -367,4 +367,30 @@ def test_data_hang_and_results_do_not():
         check([(p["name"], p["status"]) for p in found["phases"]] == [("write", "done"), ("read", "interrupted")], f"{found}")
 
 
+def test_store_hangs_while_it_is_closed():
+    """All is counted when the store's last calls do not come back: the phase is there, with the figures of one that ends well."""
+    with Folder() as folder:
+        model = {"vocabulary": 64, "hidden": 32, "feed_forward": 96, "layers": 4, "heads": 4, "kv_heads": 2}
+        write_job(folder, {"name": "hung", "stores": {"d": {"uri": f"file://{folder}/data", "engine": "psync"}},
+                           "phases": [{"checkpoint": {"store": "d", "operation": "write", "model": model, "count": 2}}]})
+
+        def counts():
+            return [(p["operations"], p["bytes_written"], p["measures"]["written"]) for p in report(f"{folder}/results.h5")["phases"]]
+        check(mpi(1, "run", "job.json", cwd=folder).rc == 0, "the run failed")
+        whole = counts()
+        check(whole[0][2] == 2, f"{whole}")
+        for call in ("unlink", "close"):
+            hung = f"{folder}/{call}"
+            process = start(1, "run", "job.json", "--force", "--grace", f"{GRACE_S} s", cwd=folder, env={
+                "LD_PRELOAD": PRELOAD, "HAUL_FAULT_PATH": "/checkpoints.haul-owner", "HAUL_FAULT": f"{call}:1:hang", "HAUL_FAULT_HITS": hung})
+            until = time.monotonic() + HANGS_S
+            while not os.path.exists(hung):
+                check(process.poll() is None and time.monotonic() < until, f"{process.poll()}")
+                time.sleep(0.02)
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            r = finish(process, began, 100)
+            check(counts() == whole and report(f"{folder}/results.h5")["phases"][0]["status"] == "interrupted", f"{call}: {counts()}: {r}")
+
+
 main()
