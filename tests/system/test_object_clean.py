@@ -7,7 +7,7 @@ import re
 import signal
 import time
 
-from haultest import FULL, Folder, alone, check, finish, kill_run, matrix, mpi, pauses, start, write_job
+from haultest import FULL, Folder, alone, check, finish, kill_run, matrix, mpi, pauses, report, start, write_job
 from objects import CLEAN, io, main, servers
 
 MIB = 1 << 20
@@ -163,6 +163,28 @@ def test_begun_again():
                 at.job([phase])
                 r = alone("clean", "job.json", cwd=folder, env=at.env)
                 check(r.rc == 0 and not at.uploads(), f"{transport}, {fault}: {at.uploads()}: {r}")
+
+
+def test_drop_that_is_not_believed():
+    """An answer with a body is none to a request that drops an upload or deletes an object: the upload is told of, and the object
+    is deleted by a further attempt."""
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        at = Bucket(rgw, folder, "s3")
+        phase = io("write", folder="a/whole", objects=1, size=15 * MIB, block=5 * MIB, depth=2)
+        for transport in ("native", "curl"):
+            with servers.Proxy(rgw.endpoint(), "rubbish:x@path=partNumber", "rubbish:x@method=DELETE@path=uploadId") as proxy:
+                at.job([phase], proxy.endpoint(), transport=transport)
+                r = mpi(1, "run", "job.json", "--force", cwd=folder, env=at.env)
+            check(r.rc == 1 and len(at.uploads()) == 1 and "may have left 1 unfinished upload in s3://by-s3/x" in r.err, f"{at.uploads()}: {r}")
+            for upload, key in at.uploads().items():
+                at.client.abort_multipart_upload(Bucket=at.name, Key=key, UploadId=upload)
+            with servers.Proxy(rgw.endpoint(), "rubbish:x@first=1@method=DELETE@path=0000000") as proxy:
+                at.job([phase, {"io": {**phase["io"], "operation": "delete", "name": "delete"}}], proxy.endpoint(), transport=transport)
+                r = mpi(1, "run", "job.json", "--force", cwd=folder, env=at.env)
+                hits, = proxy.stats()["rules"].values()
+            deleted = report(f"{folder}/results.h5")["phases"][1]["measures"]
+            check(r.rc == 0 and hits == 1 and deleted["retries"] == 1 and not [k for k in at.keys() if "0000000" in k] and not at.uploads(),
+                  f"{deleted['retries']}: {at.keys()}: {r}")
 
 
 def test_objects_of_others():

@@ -97,6 +97,20 @@ static int s3_read_put(struct http_slot *s)
 	return 0;
 }
 
+/* What removes something is answered without a body, so one that has a body is of something else
+ * than the store. */
+static int s3_read_removed(struct http_slot *s)
+{
+	int rc;
+
+	if (!s->exchange.received_bytes)
+		return 0;
+	rc = upload_unproven(s);
+	s->req->answer.why = "the answer does not say that the store has removed what it was "
+			     "asked to, though its status says success";
+	return rc;
+}
+
 int s3_read(struct http_slot *s)
 {
 	const char *etag = s->exchange.answer.etag;
@@ -109,6 +123,8 @@ int s3_read(struct http_slot *s)
 		return s3_read_completed(s);
 	if (s->step == STEP_PUT)
 		return s3_read_put(s);
+	if (s->step == STEP_ABANDON || s->step == STEP_DELETE)
+		return s3_read_removed(s);
 	if (s->step != STEP_PART)
 		return 0;
 	t = text_in(upload_of(s)->etags[upload_part_number(s) - 1], PART_ETAG_BYTES);
