@@ -66,7 +66,8 @@ def test_opens_everywhere():
             for key in ("schema_version", "haul_version", "build", "started", "finished", "command_line"):
                 check(key in f.attrs, f"there is no attribute {key}")
             own = {key: float(value) for key, value in f.attrs.items() if key.startswith("own_")}
-            seconds, phases = float(f.attrs["seconds"]), sum(float(p.attrs["seconds"]) for p in f["phases"].values())
+            # Of rank 0: a phase is as long as on its slowest rank, which may begin it while rank 0 still opens its stores.
+            seconds, phases = float(f.attrs["seconds"]), sum(int(p["ranks"]["wall_ns"][0]) for p in f["phases"].values()) / 1e9
             check(len(own) == 10 and min(own.values()) >= 0 and own["own_mpi"] > 0 and own["own_publish"] > 0
                   and sum(own.values()) + phases <= 1.02 * seconds, f"{seconds} s of which {phases} in phases: {own}")
             told = report(path)["own_seconds"]
