@@ -369,7 +369,7 @@ def test_data_hang_and_results_do_not():
 
 def test_store_hangs_while_it_is_closed():
     """All is counted when the store's last calls do not come back: the phase is there, with the figures of one that ends well."""
-    with Folder() as folder:
+    with Folder(MEMORY) as folder:
         model = {"vocabulary": 64, "hidden": 32, "feed_forward": 96, "layers": 4, "heads": 4, "kv_heads": 2}
         write_job(folder, {"name": "hung", "stores": {"d": {"uri": f"file://{folder}/data", "engine": "psync"}},
                            "phases": [{"checkpoint": {"store": "d", "operation": "write", "model": model, "count": 2}}]})
