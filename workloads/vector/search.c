@@ -24,8 +24,10 @@ static void vector_query_answered(struct vector_thread *t, struct vector_query *
 		sum.beside += (uint32_t)q->searches[i].beside;
 	}
 	/* Parts are joined by when they were issued. */
-	if (!t->parts && !window_has(t->member->meter.from_ns, from_ns, done_ns))
+	if (!t->parts && !window_has(t->member->meter.from_ns, from_ns, done_ns)) {
+		t->warmup_queries++;
 		return;
+	}
 	if (!t->work->inserts)
 		meter_operation(&t->member->meter, from_ns, done_ns);
 	if (meanwhile)
