@@ -154,7 +154,7 @@ int vector_size(const struct job *job, const struct job_phase *phase, uint32_t r
 	X(VECTOR_MERGE_WRITES, "merge_writes", "", SUM, "writes of merges, also of those that were ended") \
 	X(VECTOR_MERGE_WRITTEN_BYTES, "merge_written_bytes", "bytes", SUM, "bytes of those") \
 	X(VECTOR_WARMUP_QUERIES, "warmup_queries", "", SUM, \
-	  "requests of the warm-up, counted nowhere else") \
+	  "queries of the warm-up, counted nowhere else") \
 	X(VECTOR_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
 	X(VECTOR_FILL_NS, "fill_ns", "ns", SUM, "time of all threads making bytes") \
 	X(VECTOR_VERIFY_NS, "verify_ns", "ns", SUM, "time of all threads comparing bytes") \

@@ -2,6 +2,7 @@
 /* Vector search in virtual time, on a store of 250,000 reads of 4 KiB per second: the table that DiskANN
  * publishes for its own searcher, whose device had that many (SIFT, 100,000 vectors of 128 float32,
  * degree 32, 10,000 nodes in memory, beam 2, 64 threads). */
+#include <math.h>
 #include <stdio.h>
 
 #include "core/numbers.h"
@@ -90,6 +91,36 @@ static void test_spann_is_one_round(void)
 	CU_ASSERT_EQUAL(f->tallies[0].rank_row[VECTOR_READS], 500 * 64);
 	CU_ASSERT_EQUAL(f->tallies[0].rank_row[TALLY_BYTES_READ], 500ull * 64 * 12288);
 	fixture_free(f);
+}
+
+/* Each query that was begun is either the warm-up's or one of the window, also one that is under way as the warm-up ends. */
+static void test_warmup_border(void)
+{
+	static const unsigned latencies_us[] = {4000, 10400, 23000, 24000, 50000, 61600, 112000};
+	static const unsigned depths[] = {1, 3};
+	const double warmup_us = 23000, window_us = 80000;
+
+	for (unsigned i = 0; i < COUNT(latencies_us) * COUNT(depths); i++) {
+		unsigned latency = latencies_us[i / COUNT(depths)],
+			 depth = depths[i % COUNT(depths)];
+		char store[64], options[256];
+		struct fixture *f;
+		const uint64_t *row;
+
+		snprintf(store, sizeof(store), "\"latency\": \"%u us\"", latency);
+		snprintf(
+			options, sizeof(options),
+			"\"index\": \"spann\", \"vectors\": 20000, \"dimension\": 96, \"type\": \"int8\", "
+			"\"depth\": %u, \"count\": 0, \"warmup\": \"%.0f us\", \"seconds\": \"%.0f us\"",
+			depth, warmup_us, window_us);
+		f = search_on(1, store, options);
+		row = f->tallies[0].rank_row;
+		CU_ASSERT_EQUAL(row[VECTOR_WARMUP_QUERIES] + row[VECTOR_QUERIES],
+				depth * ceil((warmup_us + window_us) / latency));
+		CU_ASSERT_EQUAL(row[VECTOR_QUERIES],
+				hist_count(&f->tallies[0].hists[VECTOR_HIST_QUERY]));
+		fixture_free(f);
+	}
 }
 
 /* A wider beam does not read less, but in fewer rounds. */
@@ -235,6 +266,7 @@ int main(void)
 		{"reads of a published run", test_milvus_reads},
 		{"SPANN is one round", test_spann_is_one_round},
 		{"a wider beam", test_beam},
+		{"warm-up's border", test_warmup_border},
 		{"segments", test_segments},
 		{"segments spread over ranks", test_shards},
 		{"segments spread over ranks, for a time", test_shards_for_a_time},
