@@ -33,8 +33,9 @@ def run(folder, ranks, *args, **settings):
 
 
 def lines(folder):
-    with open(os.path.join(folder, "log")) as f:
-        return [line.split() for line in f]
+    """What is in the log at this moment: a run may write it faster than it is read here, and then it would have no end."""
+    with open(os.path.join(folder, "log"), "rb") as f:
+        return [line.split() for line in f.read(os.fstat(f.fileno()).st_size).decode().splitlines()]
 
 
 def logged(folder):
