@@ -30,6 +30,7 @@ FINDS = "needs a data set and ranks as large as the answer: system_find asks suc
 ANSWERS = "needs results of a search: golden and system_find ask for answers"
 MODELS = "makes 16 GB and reads them many times: system_load_patterns loads a model of two layers"
 SIMULATES = "takes minutes: system_simulate simulates smaller jobs"
+PREDICTS = "takes minutes: system_simulate has all of it"
 S3_SERVER = "needs an S3 server: system_s3_demo runs these commands against Ceph"
 NOT_RUN = {
     "./quickstart.sh": "installs packages, and " + BUILDS,
@@ -53,6 +54,7 @@ NOT_RUN = {
     'haul simulate unet3d_aurora --find nodes=1..1024 --storage "bandwidth=2 TB/s"': SIMULATES,
     'haul simulate unet3d_h100 --nodes 1,2,4,...,64 --storage assess.h5 --storage "bandwidth=200 GB/s"': SIMULATES,
     'haul simulate unet3d_aurora --nodes 512 --storage "bandwidth=60 TB/s, latency=1 ms, p99=20 ms"': SIMULATES,
+    "haul validate --simulated": PREDICTS,
     "haul report --answer results.h5": ANSWERS,
     "HAUL_DATA=/lustre/project/haul sbatch --nodes=4 slurm/unet3d_small.sh": SITE,
     "HAUL_DATA=/lustre/project/haul NODES=4 slurm/unet3d_small.sh check": SITE,

@@ -430,17 +430,30 @@ def test_ways():
         check(all(f"simulated {way}" in drawn for way in ("dfs", "pil4dfs", "dfuse")), "the figure lacks a way")
 
 
+@matrix
 def test_published_results():
-    """The storage of a submitter's largest result predicts the smaller ones: all of them stand in the table, also the bad ones."""
-    r = alone("validate", "--simulated", "--json", timeout=4 * HANGS_S)  # some minutes of a slow core, and others run
+    """The storage of a submitter's largest result predicts the smaller ones: all of them stand in the table, also the bad ones. All
+    results take minutes; for every change, those of two submitters, whose distances are those of docs/predicted-results.md."""
+    with Folder() as folder:
+        words = []
+        if not FULL:
+            with open(f"{SOURCE}/workloads/catalog/published/values.json", encoding="utf-8") as stream:
+                rows = json.load(stream)["rows"]
+            write_job(folder, {"rows": [row for row in rows if row.get("submitter") in ("Micron", "MangoBoost")
+                                           and row["of"].startswith("unet3d on A100,")]}, "rows.json")
+            words = ["--rows", "rows.json"]
+        r = alone("validate", "--simulated", "--json", *words, timeout=4 * HANGS_S, cwd=folder)  # minutes of a slow core
     check(r.rc == 0, f"{r}")
     out = json.loads(r.out)
     rows = [row for row in out["rows"] if row["state"] == "predicted"]
-    check(out["held"] == 232 and out["predicted"] == len(rows) == 3 * 65 and not out["missed"], f"{len(rows)}")
+    held, of_each = (232, 65) if FULL else (6, 4)
+    check(out["held"] == held and out["predicted"] == len(rows) == 3 * of_each and not out["missed"], f"{len(rows)}")
     for fit in out["fits"]:
-        off = [abs(row["haul"] - row["published"]) for row in rows if f": {fit['limit']} " in row["quantity"]]
-        near(fit["most"], max(off), 0.02, fit["limit"])
-        check(fit["count"] == len(off) == 65 and fit["median"] < {"store": 8, "node": 10, "stream": 2}[fit["limit"]], f"{fit}")
+        off = [row["haul"] - row["published"] for row in rows if f": {fit['limit']} " in row["quantity"]]
+        near(fit["most"], max(map(abs, off)), 0.02, fit["limit"])
+        check(fit["count"] == len(off) == of_each and fit["median"] < {"store": 8, "node": 10, "stream": 2}[fit["limit"]], f"{fit}")
+        least, most = (-4.3, -0.1) if fit["limit"] == "stream" else (-0.1, 8.0)
+        check(FULL or abs(min(off) - least) < 0.1 and abs(max(off) - most) < 0.1, f"{fit['limit']}: {off}")
 
 
 @timing
