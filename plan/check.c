@@ -129,6 +129,17 @@ int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint
 	return workload->stores(job, phase, plan_phase_ranks(phase, ranks), out, count, err);
 }
 
+int plan_phase_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		     struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+{
+	const struct workload *workload = phase->section->owner;
+	int rc = plan_phase_stores(job, phase, ranks, out, count, err);
+
+	if (rc < 0 || !workload->space)
+		return rc;
+	return workload->space(job, phase, plan_phase_ranks(phase, ranks), out, *count, err);
+}
+
 static int plan_check_needs(const struct job_phase *phase, const struct phase_store *s,
 			    struct err *err)
 {

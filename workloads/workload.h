@@ -267,6 +267,10 @@ struct workload {
 	 * -EINVAL with the path of the phase. */
 	int (*stores)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
+	/* Sets space_bytes and inodes of these stores[count], where to know them takes longer than a
+	 * phase may ask each time it is published. NULL: stores has set them. */
+	int (*space)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		     struct phase_store *stores, uint32_t count, struct err *err);
 
 	/* Checks rules that an option table cannot express, for this number of ranks. */
 	int (*check)(const struct job *job, const struct job_phase *phase, uint32_t ranks,

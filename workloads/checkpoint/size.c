@@ -315,8 +315,7 @@ int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
 	const struct checkpoint_options *o = use->options;
 	const struct backend_ops *ops;
 	struct phase_store *s;
-	struct size_source source;
-	int rc = size_source(use, ranks, &source, err);
+	int rc = checkpoint_check_use(use, ranks, err);
 
 	if (rc < 0)
 		return rc;
@@ -330,9 +329,24 @@ int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
 	if (checkpoint_writes(o) && (o->layout == CHECKPOINT_SHARED || o->writers > 1))
 		s->needs |= BACKEND_SHARED;
 	s->verifies = o->verify == VERIFY_FULL && checkpoint_reads(o);
+	if (checkpoint_writes(o) && ops->capabilities & BACKEND_CONTENT)
+		marker_key(o->folder, 0, s->begun);
+	return 0;
+}
+
+int checkpoint_space_use(const struct checkpoint_use *use, uint32_t ranks, struct phase_store *s,
+			 struct err *err)
+{
+	const struct checkpoint_options *o = use->options;
+	const struct backend_ops *ops = use->store->section->owner;
+	struct size_source source;
+	int rc;
+
 	if (!checkpoint_writes(o) || !(ops->capabilities & BACKEND_CONTENT))
 		return 0;
-	marker_key(o->folder, 0, s->begun);
+	rc = size_source(use, ranks, &source, err);
+	if (rc < 0)
+		return rc;
 	s->space_bytes = (double)source.written.bytes * (double)size_at_once(o);
 	/* With the marker of each. */
 	s->inodes = (source.written.files + 1) * size_at_once(o);
@@ -349,6 +363,16 @@ int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint
 	int rc = checkpoint_use_of(job, phase, &use, err);
 
 	return rc < 0 ? rc : checkpoint_stores_use(&use, ranks, out, count, err);
+}
+
+int checkpoint_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		     struct phase_store *stores, uint32_t count, struct err *err)
+{
+	struct checkpoint_use use;
+	int rc = checkpoint_use_of(job, phase, &use, err);
+
+	(void)count;
+	return rc < 0 ? rc : checkpoint_space_use(&use, ranks, stores, err);
 }
 
 enum tell_column {
