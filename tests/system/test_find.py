@@ -21,12 +21,12 @@ def io_job(slower=1, **options):
                                "seconds": f"{400 * slower} ms", **options}}]}
 
 
-def train_job(bandwidth):
+def train_job(bandwidth, slower=1):
     """A rank asks for 1 MB every 40 ms: 25 MB/s, which its loader reads ahead."""
-    return {"name": "train", "stores": {"data": {"uri": "sim://known", "bandwidth": bandwidth}},
+    return {"name": "train", "stores": {"data": {"uri": "sim://known", "bandwidth": bandwidth // slower}},
             "dataset": {"store": "data", "format": "raw", "files": 240, "sample_bytes": MB},
             "phases": [{"generate": {}},
-                       {"train": {"null_steps": 0, "batch": 1, "compute": "40 ms", "steps": 30, "loader": {"workers": 1},
+                       {"train": {"null_steps": 0, "batch": 1, "compute": f"{40 * slower} ms", "steps": 30, "loader": {"workers": 1},
                                   "warmup_steps": 8}}]}
 
 
@@ -66,11 +66,13 @@ def test_threads(slower):
         check(sets == {f"io.threads={int(v)}" for v in rows["value"]}, f"{sets}")
 
 
+@pauses(1, 5)
 @timing
-def test_ranks():
+def test_ranks(slower):
     """A store of 80 MB/s keeps 3 ranks busy: 4 are busy 80 % of the time."""
     with Folder() as folder:
-        r, found = find(folder, 5, "--find", "ranks=2..5", "--until", "train.au >= 0.9", "--repeat", 3, job=train_job(80 * MB))
+        r, found = find(folder, 5, "--find", "ranks=2..5", "--until", "train.au >= 0.9", "--repeat", 3,
+                        job=train_job(80 * MB, slower))
         check(r.rc == 0, f"{r}")
         f = found["find"]
         check((f["end"], f["carries"], f["misses"]) == ("found", 3, 4), f"{f}")
@@ -155,13 +157,15 @@ def vector_job(rate, **options):
                                    "verify": "none", **options}}]}
 
 
+@pauses(1, 5)
 @timing
-def test_searches_of_vectors():
+def test_searches_of_vectors(seconds):
     """Queries that come evenly never wait below the 460 per second that the store carries. Above it a queue grows all the time: by 8 %
     more, to 80 ms in a second."""
     with Folder() as folder:
-        job = vector_job(460, arrivals="constant", seconds="1 s")
-        r, found = find(folder, 1, "--find", "vector.rate=100..980/80", "--until", "vector.p99 <= 40 ms", "--repeat", 2, job=job)
+        job = vector_job(460, arrivals="constant", seconds=f"{seconds} s")
+        r, found = find(folder, 1, "--find", "vector.rate=100..980/80", "--until", f"vector.p99 <= {40 * seconds} ms", "--repeat", 2,
+                        job=job)
         check(r.rc == 0, f"{r}")
         f = found["find"]
         check((f["end"], f["carries"], f["misses"]) == ("found", 420, 500), f"{f}")
