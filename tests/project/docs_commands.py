@@ -30,7 +30,7 @@ FINDS = "needs a data set and ranks as large as the answer: system_find asks suc
 ANSWERS = "needs results of a search: golden and system_find ask for answers"
 MODELS = "makes 16 GB and reads them many times: system_load_patterns loads a model of two layers"
 SIMULATES = "takes minutes: system_simulate simulates smaller jobs"
-PREDICTS = "takes minutes: system_simulate has all of it"
+PREDICTS = "takes minutes: system_simulate has all predictions, and the text of some"
 S3_SERVER = "needs an S3 server: system_s3_demo runs these commands against Ceph"
 NOT_RUN = {
     "./quickstart.sh": "installs packages, and " + BUILDS,

@@ -21,12 +21,12 @@ def io_job(slower=1, **options):
                                "seconds": f"{400 * slower} ms", **options}}]}
 
 
-def train_job(bandwidth, slower=1):
+def train_job(bandwidth):
     """A rank asks for 1 MB every 40 ms: 25 MB/s, which its loader reads ahead."""
-    return {"name": "train", "stores": {"data": {"uri": "sim://known", "bandwidth": bandwidth // slower}},
+    return {"name": "train", "stores": {"data": {"uri": "sim://known", "bandwidth": bandwidth}},
             "dataset": {"store": "data", "format": "raw", "files": 240, "sample_bytes": MB},
             "phases": [{"generate": {}},
-                       {"train": {"null_steps": 0, "batch": 1, "compute": f"{40 * slower} ms", "steps": 30, "loader": {"workers": 1},
+                       {"train": {"null_steps": 0, "batch": 1, "compute": "40 ms", "steps": 30, "loader": {"workers": 1},
                                   "warmup_steps": 8}}]}
 
 
@@ -66,13 +66,11 @@ def test_threads(slower):
         check(sets == {f"io.threads={int(v)}" for v in rows["value"]}, f"{sets}")
 
 
-@pauses(1, 5)
 @timing
-def test_ranks(slower):
+def test_ranks():
     """A store of 80 MB/s keeps 3 ranks busy: 4 are busy 80 % of the time."""
     with Folder() as folder:
-        r, found = find(folder, 5, "--find", "ranks=2..5", "--until", "train.au >= 0.9", "--repeat", 3,
-                        job=train_job(80 * MB, slower))
+        r, found = find(folder, 5, "--find", "ranks=2..5", "--until", "train.au >= 0.9", "--repeat", 3, job=train_job(80 * MB))
         check(r.rc == 0, f"{r}")
         f = found["find"]
         check((f["end"], f["carries"], f["misses"]) == ("found", 3, 4), f"{f}")

@@ -443,10 +443,12 @@ def test_published_results():
                                            and row["of"].startswith("unet3d on A100,")]}, "rows.json")
             words = ["--rows", "rows.json"]
         r = alone("validate", "--simulated", "--json", *words, timeout=4 * HANGS_S, cwd=folder)  # minutes of a slow core
+        text = None if FULL else alone("validate", "--simulated", *words, cwd=folder)
     check(r.rc == 0, f"{r}")
     out = json.loads(r.out)
     rows = [row for row in out["rows"] if row["state"] == "predicted"]
     held, of_each = (232, 65) if FULL else (6, 4)
+    check(FULL or text.rc == 0 and text.out.count(", as fits ") == len(rows) and text.out.count(": 4 predictions, half within") == 3, f"{text}")
     check(out["held"] == held and out["predicted"] == len(rows) == 3 * of_each and not out["missed"], f"{len(rows)}")
     for fit in out["fits"]:
         off = [row["haul"] - row["published"] for row in rows if f": {fit['limit']} " in row["quantity"]]

@@ -136,10 +136,10 @@ for right in "EXTRA=--ignore-space --strict --repeat 3" "PUBLISH=" "PUBLISH=30 s
 	tried slurm/unet3d_small.sh "--nodes=2" "${small[@]}" EXTRA=--ignore-space "$right"
 	check "check: right: $right" status_is 0
 done
-# Some that are drawn, twenty in the long tests: a time that RESERVE leaves nothing of, an option or a value that haul has not, a
-# binding that the nodes have not, a launcher's interface and a file system that are not there; and as many right ones of the same
-# kinds.
-for ((i = 1; i <= (full ? 20 : 4); i++)); do
+# One of each kind that is drawn, twenty in the long tests: a time that RESERVE leaves nothing of, an option or a value that haul has
+# not, a binding that the nodes have not, a launcher's interface and a file system that are not there; and as many right ones of the
+# same kinds.
+for ((i = 1; i <= (full ? 20 : 7); i++)); do
 	seconds=$((RANDOM % 170 + 10)) cpu=$((RANDOM % 208)) word=x$RANDOM
 	printf -v short '%d:%02d:%02d' 0 $((seconds / 60)) $((seconds % 60))
 	case $((i % 7)) in
