@@ -146,26 +146,22 @@ static inline void queue_count(struct queue *q, const struct request *req, uint6
 	queue_keep_latency(&q->latency[req->op], req, service_ns, excess_u64(a->done_ns, due_ns));
 }
 
-/* Counts a request of a queue with a warm-up. */
-static void queue_count_within(struct queue *q, const struct request *req)
+/* What of a request belongs to the window of a queue with a warm-up: the share of its bytes, and whether the rest does. False: it
+ * lies before the window. */
+static inline bool queue_within(struct queue *q, const struct answer *a, uint64_t *bytes,
+				bool *whole)
 {
-	const struct answer *a = &req->answer;
-	bool whole = window_has(q->from_ns, a->submit_ns, a->done_ns);
-
 	if (a->done_ns >= q->from_ns && !q->entered) {
 		q->entered = true;
 		q->enter(q->enter_argument);
 	}
 	/* Before the window is entered, all of the warm-up counts. */
-	if (!q->entered) {
-		queue_count(q, req, a->done_bytes, true);
-		return;
-	}
-	q->outside += !whole;
-	if (a->done_ns >= q->from_ns)
-		queue_count(q, req,
-			    window_share(q->from_ns, a->submit_ns, a->done_ns, a->done_bytes),
-			    whole);
+	if (!q->entered)
+		return true;
+	*bytes = window_share(q->from_ns, a->submit_ns, a->done_ns, a->done_bytes);
+	*whole = window_has(q->from_ns, a->submit_ns, a->done_ns);
+	q->outside += !*whole;
+	return a->done_ns >= q->from_ns;
 }
 
 /* Counts a request that has ended, and shows it to the observers. One that was given up, because the
@@ -173,16 +169,16 @@ static void queue_count_within(struct queue *q, const struct request *req)
 static inline void queue_finish(struct queue *q, struct request *req)
 {
 	const struct answer *a = &req->answer;
+	uint64_t bytes = a->done_bytes;
+	bool whole = true;
 
 	INVARIANT_SLOW(a->done_ns >= a->submit_ns, "no request is done before it was submitted");
 	if (a->done_ns > q->now_ns)
 		q->now_ns = a->done_ns;
 	if (a->status == -ECANCELED)
 		return;
-	if (q->from_ns)
-		queue_count_within(q, req);
-	else
-		queue_count(q, req, a->done_bytes, true);
+	if (!q->from_ns || queue_within(q, a, &bytes, &whole))
+		queue_count(q, req, bytes, whole);
 	for (uint32_t i = 0; i < q->observer_count; i++)
 		q->observers[i].observe(q->observers[i].argument, req);
 }

@@ -12,7 +12,7 @@ const struct second_kind second_kinds[SECOND_WORDS] = {SECOND_LIST(SECOND_KIND)}
 
 static const uint64_t second_ns = 1000000000;
 
-static void fold_to_fit(struct timeline *t, uint64_t offset_ns);
+static uint64_t row_of(struct timeline *t, uint64_t offset_ns);
 
 void timeline_init(struct timeline *t, uint64_t start_ns)
 {
@@ -23,26 +23,20 @@ void timeline_init(struct timeline *t, uint64_t start_ns)
 
 void timeline_add(struct timeline *t, uint64_t now_ns, enum tally_second what, uint64_t amount)
 {
-	uint64_t offset = now_ns > t->start_ns ? now_ns - t->start_ns : 0, row;
+	uint64_t offset = now_ns > t->start_ns ? now_ns - t->start_ns : 0;
 
-	fold_to_fit(t, offset);
-	row = offset / t->interval_ns;
-	INVARIANT_SLOW(row < TIMELINE_ROWS, "rows are folded until the last one fits");
-	t->row[row][what] += amount;
-	if (row >= t->rows)
-		t->rows = (uint32_t)row + 1;
+	t->row[row_of(t, offset)][what] += amount;
 }
 
 void timeline_spread(struct timeline *t, uint64_t begin_ns, uint64_t end_ns, enum tally_second what,
 		     uint64_t amount)
 {
 	uint64_t begin = begin_ns > t->start_ns ? begin_ns - t->start_ns : 0;
-	uint64_t end = end_ns > t->start_ns ? end_ns - t->start_ns : 0, last, first, given = 0;
+	uint64_t end = end_ns > t->start_ns ? end_ns - t->start_ns : 0, given = 0;
+	uint64_t last = row_of(t, end);
+	/* Most requests begin and end in one row. */
+	uint64_t first = begin >= t->near_ns ? last : begin / t->interval_ns;
 
-	fold_to_fit(t, end);
-	last = end / t->interval_ns;
-	/* Most requests begin and end in one row, and need no other division. */
-	first = begin >= last * t->interval_ns ? last : begin / t->interval_ns;
 	for (uint64_t row = first; row < last; row++) {
 		uint64_t until = (row + 1) * t->interval_ns - begin;
 		uint64_t sum = (uint64_t)((unsigned __int128)amount * until / (end - begin));
@@ -50,10 +44,7 @@ void timeline_spread(struct timeline *t, uint64_t begin_ns, uint64_t end_ns, enu
 		t->row[row][what] += sum - given;
 		given = sum;
 	}
-	INVARIANT_SLOW(last < TIMELINE_ROWS, "rows are folded until the last one fits");
 	t->row[last][what] += amount - given;
-	if (last >= t->rows)
-		t->rows = (uint32_t)last + 1;
 }
 
 void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns, enum tally_second what)
@@ -63,7 +54,7 @@ void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns, enu
 
 	if (from >= to)
 		return;
-	fold_to_fit(t, to - 1);
+	row_of(t, to - 1);
 	while (from < to) {
 		uint64_t row = from / t->interval_ns;
 		uint64_t part = t->interval_ns - from % t->interval_ns;
@@ -71,17 +62,23 @@ void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns, enu
 		if (part > to - from)
 			part = to - from;
 		t->row[row][what] += part;
-		if (row >= t->rows)
-			t->rows = (uint32_t)row + 1;
 		from += part;
 	}
 }
 
-/* Doubles the interval until the row of offset_ns exists. */
-static void fold_to_fit(struct timeline *t, uint64_t offset_ns)
+/* The row of offset_ns, which is then in use. Doubles the interval until it exists. */
+static uint64_t row_of(struct timeline *t, uint64_t offset_ns)
 {
-	while (offset_ns / t->interval_ns >= TIMELINE_ROWS)
-		timeline_fold(t, 2 * t->interval_ns);
+	if (offset_ns - t->near_ns >= t->interval_ns) {
+		while (offset_ns / t->interval_ns >= TIMELINE_ROWS)
+			timeline_fold(t, 2 * t->interval_ns);
+		t->near_row = (uint32_t)(offset_ns / t->interval_ns);
+		t->near_ns = t->near_row * t->interval_ns;
+	}
+	INVARIANT_SLOW(t->near_row < TIMELINE_ROWS, "rows are folded until the last one fits");
+	if (t->near_row >= t->rows)
+		t->rows = t->near_row + 1;
+	return t->near_row;
 }
 
 void timeline_fold(struct timeline *t, uint64_t interval_ns)
@@ -99,6 +96,8 @@ void timeline_fold(struct timeline *t, uint64_t interval_ns)
 		memset(t->row[rows], 0, (t->rows - rows) * sizeof(t->row[0]));
 		t->rows = rows;
 		t->interval_ns *= 2;
+		t->near_row = 0;
+		t->near_ns = 0;
 	}
 }
 
@@ -107,6 +106,8 @@ void timeline_copy(struct timeline *into, const struct timeline *from, uint32_t 
 	into->start_ns = from->start_ns;
 	into->interval_ns = from->interval_ns;
 	into->rows = rows;
+	into->near_row = 0;
+	into->near_ns = 0;
 	memcpy(into->row, from->row, rows * sizeof(into->row[0]));
 }
 

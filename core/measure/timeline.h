@@ -33,6 +33,8 @@ struct timeline {
 	uint64_t start_ns;
 	uint64_t interval_ns; /* 1 s, or that doubled several times */
 	uint32_t rows;        /* in use */
+	uint32_t near_row;    /* the row that was last found: most requests end in it, too */
+	uint64_t near_ns;     /* where it begins */
 	uint64_t row[TIMELINE_ROWS][SECOND_WORDS];
 };
 

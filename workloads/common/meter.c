@@ -161,15 +161,16 @@ uint64_t meter_outside(const struct meter *m)
 static const uint32_t request_parts = 1u << REQ_OPEN | 1u << REQ_CLOSE | 1u << REQ_BEGIN |
 				      1u << REQ_COMMIT | 1u << REQ_ABORT | 1u << REQ_UPDATE;
 
-void meter_operation(struct meter *m, uint64_t begin_ns, uint64_t done_ns)
+bool meter_operation(struct meter *m, uint64_t begin_ns, uint64_t done_ns)
 {
 	if (!window_has(m->from_ns, begin_ns, done_ns))
-		return;
+		return false;
 	m->operations++;
 	/* As it is in the window where at least half of its time is, it is in the row of the
 	 * middle. */
 	timeline_add(&m->timeline, begin_ns + excess_u64(done_ns, begin_ns) / 2, SECOND_OPERATIONS,
 		     1);
+	return true;
 }
 
 static void meter_observe(void *argument, const struct request *req)
@@ -319,7 +320,7 @@ void done_series_fold(struct done_series *s)
 	s->shift++;
 }
 
-void done_series_spread(struct done_series *s, uint64_t begin_ns, uint64_t end_ns, uint64_t amount)
+void done_series_divide(struct done_series *s, uint64_t begin_ns, uint64_t end_ns, uint64_t amount)
 {
 	uint64_t given = 0, last, row;
 

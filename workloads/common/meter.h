@@ -40,8 +40,17 @@ static inline void done_series_add(struct done_series *s, uint64_t at_ns, uint64
 	s->row[at_ns >> s->shift] += amount;
 }
 
-/* Spreads an amount evenly over the time in which it was done. */
-void done_series_spread(struct done_series *s, uint64_t begin_ns, uint64_t end_ns, uint64_t amount);
+/* Spreads an amount evenly over the time in which it was done, which is mostly within one interval. */
+void done_series_divide(struct done_series *s, uint64_t begin_ns, uint64_t end_ns, uint64_t amount);
+
+static inline void done_series_spread(struct done_series *s, uint64_t begin_ns, uint64_t end_ns,
+				      uint64_t amount)
+{
+	if (begin_ns >> s->shift == end_ns >> s->shift)
+		done_series_add(s, end_ns, amount);
+	else
+		done_series_divide(s, begin_ns, end_ns, amount);
+}
 
 /* What was done up to the end of the interval in which at_ns lies. */
 uint64_t done_series_until(const struct done_series *s, uint64_t at_ns);
@@ -137,8 +146,8 @@ static inline struct hist *meter_hist(struct meter *m, int hist)
 	return m->hists[hist];
 }
 
-/* An operation that the phase was asked for is done. */
-void meter_operation(struct meter *m, uint64_t begin_ns, uint64_t done_ns);
+/* An operation that the phase was asked for is done. False: most of it lies before the window, and it does not count. */
+bool meter_operation(struct meter *m, uint64_t begin_ns, uint64_t done_ns);
 
 /* A request succeeded but its data is wrong: counts one error more. */
 static inline void meter_error(struct meter *m)

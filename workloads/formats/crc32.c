@@ -41,9 +41,8 @@ uint32_t crc32_multiply(uint32_t a, uint32_t b)
 	uint32_t product = 0;
 
 	for (; a; a <<= 1) {
-		if (a & CRC32_ONE)
-			product ^= b;
-		b = b & 1 ? b >> 1 ^ POLYNOMIAL : b >> 1;
+		product ^= b & (a & CRC32_ONE ? UINT32_MAX : 0);
+		b = b >> 1 ^ (b & 1 ? POLYNOMIAL : 0);
 	}
 	return product;
 }

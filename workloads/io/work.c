@@ -217,8 +217,7 @@ void io_count(struct io_thread *t, struct io_slot *slot)
 	t->done++;
 	t->done_parts += parts;
 	t->done_bytes += slot->moved;
-	meter_operation(&t->member->meter, begin_ns, now_ns);
-	if (io_measured(t, slot))
+	if (meter_operation(&t->member->meter, begin_ns, now_ns))
 		hist_record(meter_hist(&t->member->meter, IO_HIST_OPERATION),
 			    slot_took_ns(&slot->s));
 	done_series_spread(&t->series, from_ns, until_ns, parts);
