@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from haultest import HAUL, Folder, check, command, environment, main, mpi, pauses, report, write_job
+from haultest import HAUL, Folder, alone, check, command, environment, main, matrix, mpi, pauses, report, some, write_job
 
 
 def job(rate=40):
@@ -132,6 +132,28 @@ def test_live_of_renames():
         check(r.rc == 0, f"{r}")
         running = [row for row in map(json.loads, r.out.splitlines()) if row["state"] == "running" and row["phase"] == "rename"]
         check(running and all(row["items"] <= row["items_total"] == 60 for row in running), f"{running}")
+
+
+# Each is 60 operations of a thread, or less than that where fewer items are left for it.
+LIMITS = ({"passes": 0, "count": 60}, {"passes": 20, "count": 60}, {"passes": 10}, {"passes": 0, "bytes": "240 KiB"},
+          {"passes": 0, "count": 60, "seconds": 100}, {"passes": 0, "count": 60, "bytes": "1 MiB"},
+          {"passes": 0, "count": 60, "order": "replacement"})
+
+
+@matrix
+def test_live_of_limits():
+    """Lines and plan say what the limits leave of a phase, which is what it then does."""
+    for limits in some(LIMITS, 3):
+        with Folder() as folder:
+            write_job(folder, {"stores": {"data": {"uri": "null://"}}, "phases": [
+                {"io": {"operation": "read", "objects": 3, "size": "16 KiB", "block": "4 KiB", "threads": 2, "rate": 100, **limits}}]})
+            plan, = json.loads(alone("plan", "job.json", "--ranks-per-node", 2, "--json", cwd=folder).out)["phases"]
+            r = mpi(2, "run", "job.json", "--quiet", "--live", "-", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            running = [row for row in map(json.loads, r.out.splitlines()) if row["state"] == "running"]
+            check(running and all(row["items"] <= row["items_total"] == 240 for row in running), f"{limits}: {running}")
+            phase, = report(f"{folder}/results.h5")["phases"]
+            check(phase["operations"] == 240 and phase["bytes_read"] == plan["bytes"] == 240 * 4096, f"{limits}: {phase}, {plan}")
 
 
 def at_once(passes):

@@ -169,6 +169,8 @@ int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err 
 /* Items of work that a rank has in one pass: blocks, objects, or listings. Parts of the listing of
  * a folder that all ranks share are divided among them: all of these count here. */
 uint64_t io_items(const struct io_options *o, bool whole);
+/* Operations of a rank of so many, of which several may share a listing; where only its time limits them, one pass. */
+double io_operations(const struct io_options *o, bool whole, uint32_t ranks);
 /* Operations of a thread at most, for that number of items in a pass; UINT64_MAX: until its time is
  * over. A limit of bytes limits operations only where each of them is a block. */
 uint64_t io_limit(const struct io_options *o, uint64_t items, bool whole);

@@ -95,9 +95,11 @@ static int io_phase_open(void *run, struct phase_context *ctx, struct err *err)
 	p->crew = crew_of(ctx, &p->store, io_meter(o), o->threads, o->depth, "io");
 	p->crew.once = true;
 	/* A rename goes there and back. */
-	if (!o->limits.seconds_ns || o->passes)
-		p->crew.files = io_items(o, p->work.whole) * (o->passes ? o->passes : 1) *
-				(o->operation == IO_DO_RENAME ? 2 : 1) * ctx->group->size;
+	if (!o->limits.seconds_ns || o->passes || o->limits.count || o->limits.bytes)
+		p->crew.files = (uint64_t)(io_operations(o, p->work.whole, ctx->group->size) *
+						   ctx->group->size +
+					   0.5) *
+				(o->operation == IO_DO_RENAME ? 2 : 1);
 	if (o->limits.seconds_ns)
 		p->crew.limit_ns = o->limits.warmup_ns + o->limits.seconds_ns;
 	if (p->work.content && io_moves(o))

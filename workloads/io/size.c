@@ -4,19 +4,20 @@
 #include "workloads/io/io.h"
 #include "workloads/io/work.h"
 
-/* Operations of a rank; where only its time limits them, one pass. */
-static double io_operations(const struct io_options *o, bool whole)
+double io_operations(const struct io_options *o, bool whole, uint32_t ranks)
 {
 	uint64_t items = io_items(o, whole);
 	uint64_t limit = io_limit(o, (items + o->threads - 1) / o->threads, whole);
-	double operations = (double)items, bytes = io_operation_bytes(o, whole);
+	double operations = o->passes ? (double)items * (double)o->passes : INFINITY;
+	double bytes = io_operation_bytes(o, whole);
 
 	if (limit < UINT64_MAX)
-		operations = fmin((double)limit * (double)o->threads,
-				  (double)items * (double)(o->passes ? o->passes : 1));
+		operations = fmin(operations, (double)limit * (double)o->threads);
 	if (whole && o->limits.bytes && bytes > 0)
 		operations = fmin(operations, (double)o->limits.bytes / bytes * (double)o->threads);
-	return operations;
+	if (isinf(operations))
+		operations = (double)items;
+	return o->parts > 1 && !o->folder_per_rank ? operations / ranks : operations;
 }
 
 int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -34,10 +35,8 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 		return rc;
 	ops = store->section->owner;
 	whole = io_whole(o, ops->capabilities);
-	operations = io_operations(o, whole);
+	operations = io_operations(o, whole, ranks);
 	rate = pace_rate(&o->pace, io_operation_bytes(o, whole));
-	if (o->parts > 1 && !o->folder_per_rank)
-		operations /= ranks;
 	if (whole)
 		out->bytes_per_rank = operations * io_operation_bytes(o, whole);
 	else if (io_moves(o))
