@@ -3,7 +3,7 @@
 # The whole test suite, on one machine. It installs the missing packages and asks no questions. The last line of the
 # output is the summary of ctest; the exit status is 0 only if everything passed.
 #
-#   ./test.sh          the tests for every change, in some ten minutes on two cores: builds by gcc and clang
+#   ./test.sh          the tests for every change, in 15 to 35 minutes on two cores: builds by gcc and clang
 #                      without a warning, unit tests under the sanitizers, a fuzz run, then the tests of all kinds
 #   ./test.sh --long   the other tests, in at most an hour: all kinds of tests under the address sanitizer, whole
 #                      matrices, 64 ranks, many kills, longer fuzzing, a soak, clang-tidy on every file

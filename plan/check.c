@@ -130,14 +130,26 @@ int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint
 }
 
 int plan_phase_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		     struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+		     const struct demand *demand, struct phase_store out[PHASE_STORES_MAX],
+		     uint32_t *count, struct err *err)
 {
 	const struct workload *workload = phase->section->owner;
 	int rc = plan_phase_stores(job, phase, ranks, out, count, err);
+	struct demand own;
 
-	if (rc < 0 || !workload->space)
-		return rc;
-	return workload->space(job, phase, plan_phase_ranks(phase, ranks), out, *count, err);
+	for (uint32_t i = 0; rc == 0 && i < *count; i++) {
+		if (!out[i].sized)
+			continue;
+		if (!demand) {
+			own = (struct demand){0};
+			rc = workload->size(job, phase, plan_phase_ranks(phase, ranks), 1, &own,
+					    err);
+			demand = &own;
+		}
+		out[i].space_bytes = demand->space_bytes;
+		out[i].inodes = demand->inodes;
+	}
+	return rc;
 }
 
 static int plan_check_needs(const struct job_phase *phase, const struct phase_store *s,

@@ -52,11 +52,13 @@ int plan_check_places(const struct job *job, uint32_t nodes, bool strict, struct
 int plan_check_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		     struct err *err);
 
-/* The stores that a phase uses; and the same with the space that it takes on each, which may need seconds. */
+/* The stores that a phase uses; and the same with the space that it takes on each. demand: that of the phase; NULL: it is
+ * asked for, which may take seconds. */
 int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 int plan_phase_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		     struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
+		     const struct demand *demand, struct phase_store out[PHASE_STORES_MAX],
+		     uint32_t *count, struct err *err);
 
 /* Places for ranks whose node indices are node_of[0..ranks). Local ranks are counted in the order
  * of ranks. out[ranks]. */

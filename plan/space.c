@@ -98,7 +98,7 @@ int plan_check_space(const struct job *job, const struct job_phase *phase, uint3
 {
 	struct phase_store stores[PHASE_STORES_MAX];
 	uint32_t count;
-	int rc = plan_phase_space(job, phase, ranks, stores, &count, err);
+	int rc = plan_phase_space(job, phase, ranks, NULL, stores, &count, err);
 
 	for (uint32_t i = 0; rc == 0 && i < count; i++) {
 		char text[SPACE_BYTES];

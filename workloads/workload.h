@@ -34,6 +34,9 @@ struct demand {
 	 * on the node that needs most. */
 	uint64_t memory_uneven;
 	uint64_t files, samples, samples_dropped; /* a epoch's tail */
+	/* New on the store of the phase that is sized: see there. */
+	double space_bytes;
+	uint64_t inodes;
 	uint32_t note_count;
 	char notes[8][128]; /* sentences to read before a large run */
 };
@@ -46,8 +49,11 @@ struct phase_store {
 	/* requests in flight per queue that the job asks for; 0: as many as the store takes */
 	uint64_t depth;
 	const char *depth_option; /* the option that says so, for messages; NULL: none */
-	double space_bytes;       /* new bytes on the store, all ranks */
+	/* New bytes and inodes on the store, all ranks. sized: those of the demand, since to know them
+	 * takes longer than a phase may ask each time it is published. */
+	double space_bytes;
 	uint64_t inodes;
+	bool sized;
 	uint32_t needs; /* enum backend_capability bits */
 	bool verifies;  /* the job asks for all bytes to be compared */
 	/* What the store itself tells of its space, where it was asked (plan_ask_space): 1 if
@@ -267,10 +273,6 @@ struct workload {
 	 * -EINVAL with the path of the phase. */
 	int (*stores)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
-	/* Sets space_bytes and inodes of these stores[count], where to know them takes longer than a
-	 * phase may ask each time it is published. NULL: stores has set them. */
-	int (*space)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		     struct phase_store *stores, uint32_t count, struct err *err);
 
 	/* Checks rules that an option table cannot express, for this number of ranks. */
 	int (*check)(const struct job *job, const struct job_phase *phase, uint32_t ranks,

@@ -53,6 +53,7 @@ NOT_RUN = {
     'haul simulate unet3d_aurora --nodes 1,8,64 --find bandwidth --storage "latency=1 ms"': SIMULATES,
     'haul simulate unet3d_aurora --find nodes=1..1024 --storage "bandwidth=2 TB/s"': SIMULATES,
     'haul simulate unet3d_h100 --nodes 1,2,4,...,64 --storage assess.h5 --storage "bandwidth=200 GB/s"': SIMULATES,
+    'haul simulate unet3d_aurora --nodes 512 --storage "bandwidth=10 TB/s, latency=1 ms"': SIMULATES,
     'haul simulate unet3d_aurora --nodes 512 --storage "bandwidth=60 TB/s, latency=1 ms, p99=20 ms"': SIMULATES,
     "haul validate --simulated": PREDICTS,
     "haul report --answer results.h5": ANSWERS,

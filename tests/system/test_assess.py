@@ -150,6 +150,7 @@ def test_files(budget):
         check(checkpoints["unit"] == "checkpoints/h" and checkpoints["data_bytes"] > 112e9, f"{checkpoints}")
 
 
+@long
 @timing
 def test_confirmed():
     """A store of 600 MB/s: one accelerator of cosmoflow, four of retinanet."""

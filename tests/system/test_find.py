@@ -155,6 +155,7 @@ def vector_job(rate, **options):
                                    "verify": "none", **options}}]}
 
 
+@long
 @pauses(1, 5)
 @timing
 def test_searches_of_vectors(seconds):

@@ -353,6 +353,7 @@ def test_faults():
         near(phase["figures"]["load_seconds"], m["major_faults"] * 1e-3, 0.1 * m["major_faults"] * 1e-3, "faults x latency")
 
 
+@long
 @timing
 def test_orders():
     """The published orders, on stores of the shapes of a local disk, a network file system and an object store."""

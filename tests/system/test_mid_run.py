@@ -8,7 +8,7 @@ import resource
 import sys
 import time
 
-from haultest import FULL, Folder, alone, check, finish, main, matrix, mpi, pauses, report, start, write_job
+from haultest import FULL, Folder, alone, check, finish, long, main, matrix, mpi, pauses, report, start, write_job
 from test_figures import trace
 
 CLOCK = sys.argv.pop(2)
@@ -92,6 +92,7 @@ def test_interrupted_calls_are_made_again():
             check(r.rc == 0, f"{call}: {r}")
 
 
+@long
 @matrix
 def test_killed_while_the_first_marker_is_published():
     """The version of a marker that is not whole is haul's own: the next run takes the folder, whichever kind of phase left it."""
@@ -151,6 +152,7 @@ def test_live_says_done_when_it_is():
         check(process.wait() == 0 and phases == 2, f"{phases} phases")
 
 
+@long
 def test_processor_time_of_removing():
     """What a phase has made is removed after its time, and the processor time of that is not the phase's, either."""
     with Folder() as folder:

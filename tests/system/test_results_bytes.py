@@ -68,6 +68,7 @@ def test_bytes():
                     rows_of_ranks(folder, plan, ranks)
 
 
+@long
 def test_on_files():
     for ranks in (4, 16, 64) if FULL else (4,):
         for what, phases in ON_FILES.items():
@@ -100,6 +101,7 @@ def rows_of_ranks(folder, plan, ranks):
             check(size == ranks * taken, f"{name}: {size} bytes, {taken} a rank")
 
 
+@long
 def test_publication():
     """While a phase runs, and when it has ended."""
     with Folder(MEMORY) as folder:

@@ -458,6 +458,7 @@ def test_published_results():
         check(FULL or abs(min(off) - least) < 0.1 and abs(max(off) - most) < 0.1, f"{fit['limit']}: {off}")
 
 
+@long
 @timing
 def test_as_a_run():
     as_runs(("spread", "sample"), 4, steps=20, by=4)

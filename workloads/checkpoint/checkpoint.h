@@ -196,8 +196,6 @@ int checkpoint_size_use(const struct checkpoint_use *use, uint32_t ranks, uint32
 int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
 			  struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 			  struct err *err);
-int checkpoint_space_use(const struct checkpoint_use *use, uint32_t ranks, struct phase_store *s,
-			 struct err *err);
 
 /* Checkpoints within another phase, which are a phase of their own in the results. */
 struct checkpoint_run;
@@ -229,8 +227,6 @@ int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32
 		    uint32_t ranks_per_node, struct demand *out, struct err *err);
 int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
-int checkpoint_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		     struct phase_store *stores, uint32_t count, struct err *err);
 int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 		    const struct rank_place *places, uint32_t ranks, struct arena *arena,
 		    struct plan_told *out, struct err *err);

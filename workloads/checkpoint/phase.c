@@ -185,7 +185,6 @@ const struct workload checkpoint_workload = {
 	.snapshots = true,
 	.rows = checkpoint_rows_max,
 	.stores = checkpoint_stores,
-	.space = checkpoint_space,
 	.check = checkpoint_check,
 	.size = checkpoint_size,
 	.settle = checkpoint_settle,

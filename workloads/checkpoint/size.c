@@ -266,10 +266,17 @@ static int size_source(const struct checkpoint_use *use, uint32_t ranks, struct 
 	return checkpoint_written(&out->shape, ranks, &out->written, err);
 }
 
+/* Checkpoints that are there at once: an old one is removed when the new one is whole. */
+static uint64_t size_at_once(const struct checkpoint_options *o)
+{
+	return o->keep && o->keep < o->count ? o->keep + 1 : o->count;
+}
+
 int checkpoint_size_use(const struct checkpoint_use *use, uint32_t ranks, uint32_t ranks_per_node,
 			struct demand *out, struct err *err)
 {
 	const struct checkpoint_options *o = use->options;
+	const struct backend_ops *ops = use->store->section->owner;
 	struct size_source s;
 	int rc = size_source(use, ranks, &s, err);
 
@@ -282,6 +289,12 @@ int checkpoint_size_use(const struct checkpoint_use *use, uint32_t ranks, uint32
 		out->bytes += size_read(o, &s.shape, &s.written, ranks) * (double)o->count;
 	out->bytes_per_rank = out->bytes / ranks;
 	out->files = s.written.files * o->count;
+	out->space_bytes = (double)s.written.bytes * (double)size_at_once(o);
+	/* With the marker of each. */
+	out->inodes = (s.written.files + 1) * size_at_once(o);
+	/* Their folders, and the one around them. */
+	if (ops->capabilities & BACKEND_PERSISTENT)
+		out->inodes += size_at_once(o) + 1;
 	out->memory_per_rank = size_memory(use, &s.shape, &s.written);
 	if (checkpoint_is_whole(o, use->snapshot))
 		rc = size_uneven(&s.shape, s.written.memory, ranks, ranks_per_node,
@@ -300,12 +313,6 @@ int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32
 	int rc = checkpoint_use_of(job, phase, &use, err);
 
 	return rc < 0 ? rc : checkpoint_size_use(&use, ranks, ranks_per_node, out, err);
-}
-
-/* Checkpoints that are there at once: an old one is removed when the new one is whole. */
-static uint64_t size_at_once(const struct checkpoint_options *o)
-{
-	return o->keep && o->keep < o->count ? o->keep + 1 : o->count;
 }
 
 int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
@@ -329,30 +336,9 @@ int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
 	if (checkpoint_writes(o) && (o->layout == CHECKPOINT_SHARED || o->writers > 1))
 		s->needs |= BACKEND_SHARED;
 	s->verifies = o->verify == VERIFY_FULL && checkpoint_reads(o);
-	if (checkpoint_writes(o) && ops->capabilities & BACKEND_CONTENT)
+	s->sized = checkpoint_writes(o) && ops->capabilities & BACKEND_CONTENT;
+	if (s->sized)
 		marker_key(o->folder, 0, s->begun);
-	return 0;
-}
-
-int checkpoint_space_use(const struct checkpoint_use *use, uint32_t ranks, struct phase_store *s,
-			 struct err *err)
-{
-	const struct checkpoint_options *o = use->options;
-	const struct backend_ops *ops = use->store->section->owner;
-	struct size_source source;
-	int rc;
-
-	if (!checkpoint_writes(o) || !(ops->capabilities & BACKEND_CONTENT))
-		return 0;
-	rc = size_source(use, ranks, &source, err);
-	if (rc < 0)
-		return rc;
-	s->space_bytes = (double)source.written.bytes * (double)size_at_once(o);
-	/* With the marker of each. */
-	s->inodes = (source.written.files + 1) * size_at_once(o);
-	/* Their folders, and the one around them. */
-	if (ops->capabilities & BACKEND_PERSISTENT)
-		s->inodes += size_at_once(o) + 1;
 	return 0;
 }
 
@@ -363,16 +349,6 @@ int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint
 	int rc = checkpoint_use_of(job, phase, &use, err);
 
 	return rc < 0 ? rc : checkpoint_stores_use(&use, ranks, out, count, err);
-}
-
-int checkpoint_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		     struct phase_store *stores, uint32_t count, struct err *err)
-{
-	struct checkpoint_use use;
-	int rc = checkpoint_use_of(job, phase, &use, err);
-
-	(void)count;
-	return rc < 0 ? rc : checkpoint_space_use(&use, ranks, stores, err);
 }
 
 enum tell_column {

@@ -13,18 +13,6 @@ static const char *const state_names[2][STATES] = {
 	{"fp32_param", "exp_avg", "exp_avg_sq"},
 };
 
-void state_dict_make(struct state_dict *d, const struct model *model, const struct mesh *mesh,
-		     bool megatron)
-{
-	*d = (struct state_dict){.model = model, .mesh = mesh, .megatron = megatron};
-	for (unsigned c = 0; c < TENSORS_CLASSES; c++) {
-		if (!tensors_class_layers(model, c, model_layer_count(model)))
-			continue;
-		tensors_layout(model, c, &d->layouts[c]);
-		d->in_layer[c] = tensors_in_layer(&d->layouts[c]);
-	}
-}
-
 /* Weights of the layers before that one. */
 static uint64_t weights_before(const struct state_dict *d, uint64_t layer)
 {
@@ -36,9 +24,17 @@ static uint64_t weights_before(const struct state_dict *d, uint64_t layer)
 	return before;
 }
 
-static uint64_t weights_of(const struct state_dict *d)
+void state_dict_make(struct state_dict *d, const struct model *model, const struct mesh *mesh,
+		     bool megatron)
 {
-	return weights_before(d, model_layer_count(d->model));
+	*d = (struct state_dict){.model = model, .mesh = mesh, .megatron = megatron};
+	for (unsigned c = 0; c < TENSORS_CLASSES; c++) {
+		if (!tensors_class_layers(model, c, model_layer_count(model)))
+			continue;
+		tensors_layout(model, c, &d->layouts[c]);
+		d->in_layer[c] = tensors_in_layer(&d->layouts[c]);
+	}
+	d->weights = weights_before(d, model_layer_count(model));
 }
 
 /* Further entries of each weight. */
@@ -49,18 +45,18 @@ static uint64_t states_of(const struct state_dict *d)
 
 uint64_t state_entries(const struct state_dict *d)
 {
-	return weights_of(d) * (1 + states_of(d));
+	return d->weights * (1 + states_of(d));
 }
 
-/* The layer of a weight. Most layers are alike, so that the first guess is right. */
-static uint64_t layer_of(const struct state_dict *d, uint64_t weight)
+/* The layer of a weight, and the weights before it. Most layers are alike, so that the first guess is right. */
+static uint64_t layer_of(const struct state_dict *d, uint64_t weight, uint64_t *before)
 {
 	uint64_t low = 0, high = model_layer_count(d->model);
 	uint64_t each = max_u64(d->in_layer[TENSORS_DENSE], d->in_layer[TENSORS_EXPERTS]);
 	uint64_t guess = 1 + excess_u64(weight, d->in_layer[TENSORS_EMBEDDING]) / max_u64(each, 1);
 
-	if (guess < high && weights_before(d, guess) <= weight &&
-	    weight < weights_before(d, guess + 1))
+	*before = weights_before(d, guess);
+	if (guess < high && *before <= weight && weight < weights_before(d, guess + 1))
 		return guess;
 	while (high - low > 1) {
 		uint64_t middle = low + (high - low) / 2;
@@ -70,13 +66,14 @@ static uint64_t layer_of(const struct state_dict *d, uint64_t weight)
 		else
 			high = middle;
 	}
+	*before = weights_before(d, low);
 	return low;
 }
 
 /* Which weight of the model an entry belongs to, as a whole tensor. */
 static void entry_weight(const struct state_dict *d, uint64_t weight, struct state_entry *out)
 {
-	uint64_t low = layer_of(d, weight);
+	uint64_t before, low = layer_of(d, weight, &before);
 	const struct tensors_layout *l;
 	enum tensor_class c;
 	uint32_t kind;
@@ -84,7 +81,7 @@ static void entry_weight(const struct state_dict *d, uint64_t weight, struct sta
 	out->layer = low;
 	c = tensors_class(d->model, low);
 	l = &d->layouts[c];
-	kind = tensors_kind(l, weight - weights_before(d, low), &out->expert);
+	kind = tensors_kind(l, weight - before, &out->expert);
 	out->routed = l->repeats > 1 && kind >= l->repeat && kind < l->repeat + l->repeat_count;
 	tensors_matrix(d->model, c, kind, &out->matrix);
 	out->tensor.type = out->matrix.type;
@@ -107,7 +104,7 @@ static void entry_name(const struct state_dict *d, struct state_entry *e)
 
 static void entry_make(const struct state_dict *d, uint64_t number, struct state_entry *out)
 {
-	uint64_t weights = weights_of(d), states = states_of(d);
+	uint64_t weights = d->weights, states = states_of(d);
 	struct tensor *t = &out->tensor;
 
 	out->number = number;
@@ -190,7 +187,7 @@ static void state_walk(const struct state_dict *d, const struct mesh_place *p, b
 				     const struct state_chunk *c),
 		       void *argument)
 {
-	uint64_t first, end, weights = weights_of(d), states = states_of(d);
+	uint64_t first, end, weights = d->weights, states = states_of(d);
 
 	shard_layers(d->model, d->mesh, p->pipeline, &first, &end);
 	first = weights_before(d, first);

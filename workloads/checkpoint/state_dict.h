@@ -24,6 +24,7 @@ struct state_dict {
 	/* Of each class of layers, computed once. */
 	struct tensors_layout layouts[TENSORS_CLASSES];
 	uint64_t in_layer[TENSORS_CLASSES];
+	uint64_t weights; /* of all layers */
 };
 void state_dict_make(struct state_dict *d, const struct model *model, const struct mesh *mesh,
 		     bool megatron);

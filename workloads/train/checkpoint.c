@@ -212,18 +212,6 @@ int train_checkpoint_stores(const struct job *job, const struct job_phase *phase
 	return rc < 0 ? rc : checkpoint_stores_use(&all.use, ranks, out, count, err);
 }
 
-int train_checkpoint_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-			   struct phase_store *stores, uint32_t count, struct err *err)
-{
-	struct train_checkpoint_all all;
-	int rc;
-
-	if (!train_checkpoints(phase->options))
-		return 0;
-	rc = train_checkpoint_all(job, phase, ranks, &all, err);
-	return rc < 0 ? rc : checkpoint_space_use(&all.use, ranks, &stores[count - 1], err);
-}
-
 int train_checkpoint_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			  uint32_t ranks_per_node, uint64_t *count, struct demand *out,
 			  struct err *err)

@@ -432,7 +432,6 @@ const struct workload train_workload = {
 	.schema = &train_schema,
 	.purpose = PURPOSE_TRAINING,
 	.stores = train_stores,
-	.space = train_checkpoint_space,
 	.check = train_check,
 	.size = train_size,
 	.settle = train_settle,

@@ -365,6 +365,8 @@ static int size_checkpoints(const struct job *job, const struct job_phase *phase
 		return rc;
 	out->memory_per_rank += d.memory_per_rank;
 	out->memory_uneven += d.memory_uneven;
+	out->space_bytes = d.space_bytes;
+	out->inodes = d.inodes;
 	for (uint32_t i = 0; i < d.note_count; i++)
 		demand_note(out, "%s", d.notes[i]);
 	if (!count && out->steps_per_epoch)

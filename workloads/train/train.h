@@ -148,9 +148,6 @@ int train_checkpoint_check(const struct job *job, const struct job_phase *phase,
 int train_checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			    struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 			    struct err *err);
-/* Of these, the space of the last one, which is the checkpoints'. */
-int train_checkpoint_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-			   struct phase_store *stores, uint32_t count, struct err *err);
 /* The number of checkpoints that the phase is expected to write, and what they ask of the machine,
  * all together. Both are zero where it writes none. */
 int train_checkpoint_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
