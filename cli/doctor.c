@@ -24,6 +24,7 @@
 #include "core/client/source.h"
 #include "core/clock.h"
 #include "core/numbers.h"
+#include "core/proc.h"
 #include "core/units.h"
 #include "ranks/mpi/library.h"
 #include "ranks/run/run.h"
@@ -219,25 +220,16 @@ static void probe_io_uring(struct probe *p)
 	found(p, "works; used by \"engine\": \"uring\"");
 }
 
-/* KiB of this process's memory in transparent huge pages. */
-static unsigned long huge_kib(void)
+/* This process's memory in transparent huge pages. */
+static uint64_t huge_bytes(void)
 {
-	FILE *smaps = fopen("/proc/self/smaps_rollup", "r");
-	unsigned long kib = 0;
-	char line[256];
-
-	while (smaps && fgets(line, sizeof(line), smaps))
-		if (sscanf(line, "AnonHugePages: %lu", &kib) == 1)
-			break;
-	if (smaps)
-		fclose(smaps);
-	return kib;
+	return proc_bytes("/proc/self/smaps_rollup", "AnonHugePages");
 }
 
 /* Whether memory that is advised to use huge pages really gets them. */
 static bool probe_gets_huge(void)
 {
-	unsigned long before = huge_kib(), after;
+	uint64_t before = huge_bytes(), after;
 	size_t length = 4 * (size_t)HUGE_BYTES;
 	void *map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -245,7 +237,7 @@ static bool probe_gets_huge(void)
 		return false;
 	madvise(map, length, MADV_HUGEPAGE);
 	memset(map, 1, length);
-	after = huge_kib();
+	after = huge_bytes();
 	munmap(map, length);
 	return after > before;
 }

@@ -4,6 +4,7 @@
 #include "plan/space.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "cli/edition.h"
 #include "core/clock.h"
 #include "core/json.h"
+#include "core/proc.h"
 #include "core/units.h"
 #include "plan/page.h"
 #include "plan/phase_filter.h"
@@ -81,22 +83,6 @@ static const struct option plan_options[] = {
 
 /* The numbers of nodes of a page, unless others are given. */
 static const char plan_page_nodes[] = "1,2,4,...,512";
-
-/* The peak memory of this process in MiB. VmHWM is used because ru_maxrss includes the process that
- * started this one. */
-static unsigned long plan_peak_mib(void)
-{
-	unsigned long kib = 0;
-	char line[256];
-	FILE *status = fopen("/proc/self/status", "r");
-
-	while (status && fgets(line, sizeof(line), status))
-		if (sscanf(line, "VmHWM: %lu", &kib) == 1)
-			break;
-	if (status)
-		fclose(status);
-	return kib / 1024;
-}
 
 /* nodes 0: the command line does not say how many. */
 static int plan_from_args(const struct plan_args *args, uint64_t nodes, const char *path,
@@ -487,9 +473,10 @@ static int plan_run(const struct call *call)
 			plan_say_search(args, &source);
 		if (source.series.tunes)
 			plan_say_tune(args, &source);
-		printf("planned in %s, %lu MiB\n",
+		/* ru_maxrss includes the process that started this one. */
+		printf("planned in %s, %" PRIu64 " MiB\n",
 		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9),
-		       plan_peak_mib());
+		       proc_bytes("/proc/self/status", "VmHWM") >> 20);
 	}
 	search_cost_free(&source.cost);
 	series_free(&source.series);

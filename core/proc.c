@@ -30,12 +30,17 @@ void proc_value(const char *path, const char *key, char *out, size_t bytes)
 		fclose(f);
 }
 
-uint64_t proc_memory_bytes(const char *key)
+uint64_t proc_bytes(const char *path, const char *key)
 {
 	char kib[64];
 
-	proc_value("/proc/meminfo", key, kib, sizeof(kib));
+	proc_value(path, key, kib, sizeof(kib));
 	return strtoull(kib, NULL, 10) << 10;
+}
+
+uint64_t proc_memory_bytes(const char *key)
+{
+	return proc_bytes("/proc/meminfo", key);
 }
 
 void sched_times(uint64_t *run_ns, uint64_t *runnable_ns)

@@ -10,6 +10,8 @@
 /* The value of the first line that begins with key; "" where there is none. Cut to bytes. */
 void proc_value(const char *path, const char *key, char *out, size_t bytes);
 
+/* The same of a line in kB, in bytes. 0: unknown. */
+uint64_t proc_bytes(const char *path, const char *key);
 /* A line of /proc/meminfo: "MemTotal", "MemAvailable". 0: unknown. */
 uint64_t proc_memory_bytes(const char *key);
 

@@ -129,9 +129,14 @@ int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint
 	return workload->stores(job, phase, plan_phase_ranks(phase, ranks), out, count, err);
 }
 
+uint32_t plan_phase_per_node(const struct job_phase *phase, uint32_t ranks, uint32_t nodes)
+{
+	return phase->together ? phase->set.ranks_per_node : (ranks + nodes - 1) / nodes;
+}
+
 int plan_phase_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		     const struct demand *demand, struct phase_store out[PHASE_STORES_MAX],
-		     uint32_t *count, struct err *err)
+		     uint32_t nodes, const struct demand *demand,
+		     struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
 {
 	const struct workload *workload = phase->section->owner;
 	int rc = plan_phase_stores(job, phase, ranks, out, count, err);
@@ -142,8 +147,8 @@ int plan_phase_space(const struct job *job, const struct job_phase *phase, uint3
 			continue;
 		if (!demand) {
 			own = (struct demand){0};
-			rc = workload->size(job, phase, plan_phase_ranks(phase, ranks), 1, &own,
-					    err);
+			rc = workload->size(job, phase, plan_phase_ranks(phase, ranks),
+					    plan_phase_per_node(phase, ranks, nodes), &own, err);
 			demand = &own;
 		}
 		out[i].space_bytes = demand->space_bytes;

@@ -120,12 +120,12 @@ static int plan_make_phase(struct plan *plan, const struct job *job, struct plan
 	int rc;
 
 	p->ranks = plan_phase_ranks(p->phase, plan->ranks);
-	p->ranks_per_node = set ? set->ranks_per_node : plan_ranks_per_node(plan);
+	p->ranks_per_node = plan_phase_per_node(p->phase, plan->ranks, plan->nodes);
 	p->nodes = set ? set->node_count : plan->nodes;
 	rc = workload->size(job, p->phase, p->ranks, p->ranks_per_node, &p->demand, err);
 	return rc < 0 ? rc
-		      : plan_phase_space(job, p->phase, plan->ranks, &p->demand, p->stores,
-					 &p->store_count, err);
+		      : plan_phase_space(job, p->phase, plan->ranks, plan->nodes, &p->demand,
+					 p->stores, &p->store_count, err);
 }
 
 int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes,

@@ -50,15 +50,17 @@ int plan_check_places(const struct job *job, uint32_t nodes, bool strict, struct
  * are free there. It asks file systems from this machine. What cannot be told, or was begun before,
  * is not refused. */
 int plan_check_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		     struct err *err);
+		     uint32_t nodes, struct err *err);
 
 /* The stores that a phase uses; and the same with the space that it takes on each. demand: that of the phase; NULL: it is
  * asked for, which may take seconds. */
 int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 int plan_phase_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		     const struct demand *demand, struct phase_store out[PHASE_STORES_MAX],
-		     uint32_t *count, struct err *err);
+		     uint32_t nodes, const struct demand *demand,
+		     struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
+/* Ranks of the phase on a node that has most of them. */
+uint32_t plan_phase_per_node(const struct job_phase *phase, uint32_t ranks, uint32_t nodes);
 
 /* Places for ranks whose node indices are node_of[0..ranks). Local ranks are counted in the order
  * of ranks. out[ranks]. */

@@ -94,11 +94,11 @@ static bool space_begun(const struct phase_store *d)
 }
 
 int plan_check_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		     struct err *err)
+		     uint32_t nodes, struct err *err)
 {
 	struct phase_store stores[PHASE_STORES_MAX];
 	uint32_t count;
-	int rc = plan_phase_space(job, phase, ranks, NULL, stores, &count, err);
+	int rc = plan_phase_space(job, phase, ranks, nodes, NULL, stores, &count, err);
 
 	for (uint32_t i = 0; rc == 0 && i < count; i++) {
 		char text[SPACE_BYTES];

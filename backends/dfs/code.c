@@ -101,11 +101,6 @@ const char *dfs_code_text(int error)
 	return m && m->why ? m->why : strerror(-error);
 }
 
-void dfs_code_give_up(struct answer *a)
-{
-	dfs_code_answer(a, ECANCELED);
-}
-
 struct code_blame {
 	enum dfs_step step;
 	int error;

@@ -16,9 +16,6 @@ void dfs_code_answer(struct answer *a, int code);
 /* What a negative errno means in DAOS, for a sentence. */
 const char *dfs_code_text(int error);
 
-/* Ends an attempt that nobody waits for any more. */
-void dfs_code_give_up(struct answer *a);
-
 /* Steps on the way to an open store. libdfs gives the same few errnos for many reasons, and which
  * of them it is, and what to look at, follows from the step. */
 enum dfs_step {

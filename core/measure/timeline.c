@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/invariant.h"
+#include "core/numbers.h"
 
 #define SECOND_KIND(id, name, unit) [SECOND_##id] = {(name), (unit)},
 const struct second_kind second_kinds[SECOND_WORDS] = {SECOND_LIST(SECOND_KIND)};
@@ -39,7 +40,8 @@ void timeline_spread(struct timeline *t, uint64_t begin_ns, uint64_t end_ns, enu
 
 	for (uint64_t row = first; row < last; row++) {
 		uint64_t until = (row + 1) * t->interval_ns - begin;
-		uint64_t sum = (uint64_t)((unsigned __int128)amount * until / (end - begin));
+		uint64_t took = max_u64(end - begin, 1); /* it is more than that */
+		uint64_t sum = (uint64_t)((unsigned __int128)amount * until / took);
 
 		t->row[row][what] += sum - given;
 		given = sum;

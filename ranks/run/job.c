@@ -129,7 +129,8 @@ static int check_space(const struct run *run, const struct run_options *options,
 
 	for (uint32_t i = 0; rc == 0 && i < job->phase_count && !options->ignore_space; i++)
 		if (options->verb != RUN_CLEAN && run_wants(options, &job->phases[i]))
-			rc = plan_check_space(job, &job->phases[i], run->world->size, err);
+			rc = plan_check_space(job, &job->phases[i], run->world->size,
+					      run->nodes.count, err);
 	return rc;
 }
 

@@ -248,7 +248,7 @@ static int stores_with_space(const struct job *job, uint32_t ranks, struct phase
 	int rc = checkpoint_stores(job, job->phases, ranks, stores, count, err);
 
 	CU_ASSERT(stores[0].space_bytes == 0 && stores[0].inodes == 0);
-	return rc < 0 ? rc : plan_phase_space(job, job->phases, ranks, NULL, stores, count, err);
+	return rc < 0 ? rc : plan_phase_space(job, job->phases, ranks, 1, NULL, stores, count, err);
 }
 
 /* Writes and reads of 8 ranks, of which those of the second data rank write no weights. */

@@ -374,6 +374,7 @@ def fetch_rate(folder, late_ms, budget_mib):
     return 4e9 * measures["fetched_tokens"] * 24576 / measures["fetch_ns"]
 
 
+@long
 @timing
 @matrix
 def test_fetch_bytes():

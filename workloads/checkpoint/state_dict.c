@@ -104,12 +104,14 @@ static void entry_name(const struct state_dict *d, struct state_entry *e)
 
 static void entry_make(const struct state_dict *d, uint64_t number, struct state_entry *out)
 {
-	uint64_t weights = d->weights, states = states_of(d);
+	/* Entries behind the weights are states: so there are some of each. */
+	uint64_t state = excess_u64(number, d->weights);
+	bool is_weight = number < d->weights;
 	struct tensor *t = &out->tensor;
 
 	out->number = number;
-	out->state = number < weights ? 0 : 1 + (unsigned)((number - weights) % states);
-	entry_weight(d, number < weights ? number : (number - weights) / states, out);
+	out->state = is_weight ? 0 : 1 + (unsigned)(state % STATES);
+	entry_weight(d, is_weight ? number : state / STATES, out);
 	out->scalar = !d->megatron && out->state == STEP_TORCH;
 	if (out->scalar)
 		t->dimensions = 0;

@@ -302,13 +302,11 @@ static struct load_kernel load_kernel(void)
 static void load_kernel_count(uint64_t *row, const struct load_kernel *before)
 {
 	struct load_kernel now = load_kernel();
-	char text[32];
 
 	row[LOAD_MINOR_FAULTS] += now.minor - before->minor;
 	row[LOAD_MAJOR_FAULTS] += now.major - before->major;
 	row[LOAD_DEVICE_BYTES] += now.device - before->device;
-	proc_value("/proc/self/status", "VmHWM", text, sizeof(text));
-	row[LOAD_MEMORY_BYTES] = strtoull(text, NULL, 10) << 10;
+	row[LOAD_MEMORY_BYTES] = proc_bytes("/proc/self/status", "VmHWM");
 }
 
 /* Loads the model once. Collective. */

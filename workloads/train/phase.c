@@ -12,11 +12,10 @@
 #include "workloads/train/state.h"
 #include "workloads/train/train.h"
 
-/* The null AU: the loop of the phase on null://, so that haul's own share of every result is on the record. The null AU: the loop of the
- * phase on null://, so that haul's own share of every result is on the record. Data set, order, loader, requests and synchronisation are
- * the phase's; bytes, verification and preprocessing are left out, and compute is at most 5 ms per step, so that the pass is short. A
- * barrier among ranks that all come at once costs less than one that waits: so where each step ends with a barrier, a rank comes late now
- * and then. */
+/* The null AU: the loop of the phase on null://, so that haul's own share of every result is on the record. Data set, order,
+ * loader, requests and synchronisation are the phase's; bytes, verification and preprocessing are left out, and compute is at most
+ * 5 ms per step, so that the pass is short. A barrier among ranks that all come at once costs less than one that waits: so where
+ * each step ends with a barrier, a rank comes late now and then. */
 
 #define NULL_COMPUTE_NS 5000000.0
 

@@ -4,8 +4,7 @@
  *
  *	reader.c         what a reader owns: opened and closed
  *	reader_loop.c    the loop over samples on their way, requests that go out, and answers that come in
- *	reader_sample.c  the steps of one sample: open, extents, close
- *	reader_sample.c   what has come: outcome, id, payload; failures
+ *	reader_sample.c  the steps of one sample: open, extents, close; what has come: outcome, id, payload, failures
  *
  * A reader belongs to one thread. While it works, other threads may read only the live figures of its meter and of its
  * read slots; everything else is read while it rests. Nothing is allocated after reader_open. */
