@@ -5,7 +5,7 @@
 #
 #   ./test.sh          the tests for every change, in 15 to 35 minutes on two cores: builds by gcc and clang
 #                      without a warning, unit tests under the sanitizers, a fuzz run, then the tests of all kinds
-#   ./test.sh --long   the other tests, in at most an hour: all kinds of tests under the address sanitizer, whole
+#   ./test.sh --long   the other tests, in one to three hours: all kinds of tests under the address sanitizer, whole
 #                      matrices, 64 ranks, many kills, longer fuzzing, a soak, clang-tidy on every file
 #
 # docs/testing.md says which test belongs to which set.

@@ -131,7 +131,7 @@ int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint
 
 uint32_t plan_phase_per_node(const struct job_phase *phase, uint32_t ranks, uint32_t nodes)
 {
-	return phase->together ? phase->set.ranks_per_node : (ranks + nodes - 1) / nodes;
+	return phase->together ? phase->set.ranks_per_node : check_ranks_per_node(ranks, nodes);
 }
 
 int plan_phase_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,

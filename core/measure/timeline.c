@@ -40,7 +40,9 @@ void timeline_spread(struct timeline *t, uint64_t begin_ns, uint64_t end_ns, enu
 
 	for (uint64_t row = first; row < last; row++) {
 		uint64_t until = (row + 1) * t->interval_ns - begin;
-		uint64_t took = max_u64(end - begin, 1); /* it is more than that */
+		/* Some of it lies before the last row, so it took more than no time, which clang-tidy
+		 * cannot tell. */
+		uint64_t took = max_u64(end - begin, 1);
 		uint64_t sum = (uint64_t)((unsigned __int128)amount * until / took);
 
 		t->row[row][what] += sum - given;

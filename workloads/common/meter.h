@@ -40,7 +40,8 @@ static inline void done_series_add(struct done_series *s, uint64_t at_ns, uint64
 	s->row[at_ns >> s->shift] += amount;
 }
 
-/* Spreads an amount evenly over the time in which it was done, which is mostly within one interval. */
+/* Spreads an amount evenly over the time in which it was done. done_series_divide does it where that is not within one
+ * interval. */
 void done_series_divide(struct done_series *s, uint64_t begin_ns, uint64_t end_ns, uint64_t amount);
 
 static inline void done_series_spread(struct done_series *s, uint64_t begin_ns, uint64_t end_ns,
